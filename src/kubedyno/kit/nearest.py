@@ -1,0 +1,13 @@
+"""The name that was probably meant."""
+
+import difflib
+from collections.abc import Iterable
+
+
+def suggestion(wrong: str, known: Iterable[str]) -> str:
+    """Sentence part for an error about an unknown name: the nearest known one, else all of them."""
+    names = sorted(known)
+    close = difflib.get_close_matches(wrong, names, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"known are: {', '.join(names)}" if names else "none are known"

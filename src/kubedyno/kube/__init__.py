@@ -1,0 +1,1 @@
+"""API model as pure data: resource table, codec, quantities, selectors, patches, Status."""
