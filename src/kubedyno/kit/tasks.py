@@ -1,11 +1,14 @@
 """Owning asynchronous work: the entry into the event loop, and signals that become cancellation."""
 
 import asyncio
+import contextlib
 import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, TypeVar
 
 import uvloop
+
+from kubedyno.kit.errors import KubedynoError
 
 Result = TypeVar("Result")
 
@@ -43,3 +46,27 @@ def run(main: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(supervised())
+
+
+@contextlib.asynccontextmanager
+async def owning() -> AsyncIterator[asyncio.TaskGroup]:
+    """A task group whose failure is one error, not a group of them.
+
+    The first task that fails ends the others and the block; its error is raised as it is. Of several errors one of
+    ours goes before a stranger, because it says what to do.
+    """
+    try:
+        async with asyncio.TaskGroup() as group:
+            yield group
+    except BaseExceptionGroup as errors:
+        leaves = list(_leaves(errors))
+        chosen = next((leaf for leaf in leaves if isinstance(leaf, KubedynoError)), leaves[0])
+        raise chosen from chosen.__cause__
+
+
+def _leaves(errors: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    for error in errors.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _leaves(error)
+        else:
+            yield error

@@ -1,0 +1,242 @@
+"""What our client costs per create, against the bare aiohttp loop with the same bodies and the same pool.
+
+Run alone: `python bench/client_create.py [--kubeconfig FILE]`. Both sides run in this process by turns, the server
+in another one, so that the CPU time of this process is the client's.
+"""
+
+import argparse
+import asyncio
+import multiprocessing
+import socket
+import statistics
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import uvloop
+from aiohttp import web
+
+from kubedyno.client import kubeconfig
+from kubedyno.client.access import Access
+from kubedyno.client.credentials import source_of, tls_context
+from kubedyno.client.rest import Client
+from kubedyno.kit.clock import RealClock
+from kubedyno.kube import codec
+from kubedyno.kube.resources import NAMESPACES, PODS
+
+CONCURRENCY = 16
+CREATES = 4000
+REPEATS = 7
+CPU_TARGET = 1.5
+"""CPU per create: at most so many times the bare loop's."""
+RATE_TARGET = 0.8
+"""Creates per second: at least this part of the bare loop's."""
+
+NAMESPACE = "kubedyno-bench"
+
+
+def pod_bodies(count: int, *, prefix: str) -> list[bytes]:
+    """Pods of about 2.7 KB, as a training job makes them."""
+    bodies = []
+    for number in range(count):
+        name = f"{prefix}-{number:06d}"
+        environment = [{"name": f"VARIABLE_{entry:02d}", "value": f"value-of-{entry:02d}" * 3} for entry in range(20)]
+        pod = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": name,
+                "namespace": NAMESPACE,
+                "labels": {"app": "bench", "job-name": prefix, "index": str(number)},
+                "annotations": {"kubedyno/purpose": "x" * 200},
+            },
+            "spec": {
+                "schedulerName": "nobody",
+                "restartPolicy": "Never",
+                "terminationGracePeriodSeconds": 0,
+                "containers": [
+                    {
+                        "name": "worker",
+                        "image": "registry.example/training/worker:1.2.3",
+                        "command": ["python", "-m", "train", "--rank", str(number)],
+                        "env": environment,
+                        "resources": {
+                            "requests": {"cpu": "8", "memory": "64Gi", "nvidia.com/gpu": "1"},
+                            "limits": {"memory": "64Gi", "nvidia.com/gpu": "1"},
+                        },
+                    }
+                ],
+                "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}],
+            },
+        }
+        bodies.append(codec.encode(pod))
+    return bodies
+
+
+def _serve_stub(listener: socket.socket) -> None:
+    """Answer every POST with the body it came with, as an API server does at its very fastest."""
+
+    async def echo(request: web.Request) -> web.Response:
+        return web.Response(body=await request.read(), status=201, content_type="application/json")
+
+    app = web.Application()
+    app.router.add_post("/{tail:.*}", echo)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        web.run_app(app, sock=listener, print=None, access_log=None, handle_signals=False, loop=runner.get_loop())
+
+
+@contextmanager
+def stub_server() -> Iterator[str]:
+    """A stub in another process; its URL."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        process = multiprocessing.get_context("fork").Process(target=_serve_stub, args=(listener,), daemon=True)
+        process.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            process.kill()
+            process.join()
+
+
+async def _flood(bodies: list[bytes], create: Callable[[bytes], Awaitable[object]]) -> tuple[float, float]:
+    """Send the bodies with `CONCURRENCY` workers; (CPU seconds, seconds) per create."""
+    pending = iter(bodies)
+
+    async def work() -> None:
+        for body in pending:
+            await create(body)
+
+    cpu_s, wall_s = time.process_time(), time.perf_counter()
+    async with asyncio.TaskGroup() as group:
+        for _ in range(CONCURRENCY):
+            group.create_task(work())
+    cpu_s, wall_s = time.process_time() - cpu_s, time.perf_counter() - wall_s
+    return cpu_s / len(bodies), wall_s / len(bodies)
+
+
+@asynccontextmanager
+async def _bare(access: Access) -> AsyncIterator[Callable[[bytes], Awaitable[object]]]:
+    """The loop that somebody would write by hand: post, check the status, read the body."""
+    credential = await source_of(access, RealClock()).fetch()
+    headers = {"Content-Type": "application/json", "Accept": "application/json"}
+    if credential.token:
+        headers["Authorization"] = f"Bearer {credential.token}"
+    context = tls_context(access, credential)
+    connector = aiohttp.TCPConnector(limit=CONCURRENCY, ssl=context if context is not None else False)
+    url = f"{access.server}/api/v1/namespaces/{NAMESPACE}/pods"
+    async with aiohttp.ClientSession(connector=connector, headers=headers) as session:
+
+        async def create(body: bytes) -> object:
+            async with session.post(url, data=body) as response:
+                if response.status >= 300:  # noqa: PLR2004 - HTTP
+                    raise RuntimeError(f"{response.status}: {await response.text()}")
+                return await response.read()
+
+        yield create
+
+
+@asynccontextmanager
+async def _ours(access: Access) -> AsyncIterator[Callable[[bytes], Awaitable[object]]]:
+    async with Client.connect(access, connections=CONCURRENCY) as client:
+
+        async def create(body: bytes) -> object:
+            return await client.create(PODS, body, namespace=NAMESPACE)
+
+        yield create
+
+
+async def _compare(access: Access, *, creates: int, repeats: int) -> dict[str, list[tuple[float, float]]]:
+    """(CPU seconds, seconds) per create of both sides, by turns; the first round warms up and is dropped."""
+    found: dict[str, list[tuple[float, float]]] = {"ours": [], "peer": []}
+    async with _ours(access) as ours, _bare(access) as bare:
+        for repeat in range(repeats + 1):
+            # Who goes first changes, so that neither side always meets the colder server.
+            sides = [("ours", ours), ("peer", bare)]
+            for side, create in sides if repeat % 2 else reversed(sides):
+                bodies = pod_bodies(creates, prefix=f"{side}-{time.monotonic_ns():x}")
+                figures = await _flood(bodies, create)
+                if repeat:
+                    found[side].append(figures)
+    return found
+
+
+def _rows(label: str, found: dict[str, list[tuple[float, float]]], *, judged: bool) -> list[dict[str, Any]]:
+    ours_cpu_s, peer_cpu_s = (statistics.median(cpu for cpu, _ in found[side]) for side in ("ours", "peer"))
+    ours_rate, peer_rate = (1 / statistics.median(wall for _, wall in found[side]) for side in ("ours", "peer"))
+    repeats = len(found["ours"])
+    rows: list[dict[str, Any]] = [
+        {
+            "name": f"client create, CPU, {label}",
+            "ours": ours_cpu_s * 1e6,
+            "peer": peer_cpu_s * 1e6,
+            "unit": "µs CPU per create",
+            "ratio": ours_cpu_s / peer_cpu_s,
+            "target": f"<= {CPU_TARGET}",
+            "ok": ours_cpu_s / peer_cpu_s <= CPU_TARGET,
+            "repeats": repeats,
+        },
+        {
+            "name": f"client create, rate, {label}",
+            "ours": ours_rate,
+            "peer": peer_rate,
+            "unit": "creates/s",
+            "ratio": ours_rate / peer_rate,
+            "target": f">= {RATE_TARGET}" if judged else "none: the server is the limit",
+            "ok": not judged or ours_rate / peer_rate >= RATE_TARGET,
+            "repeats": repeats,
+        },
+    ]
+    return rows
+
+
+async def _against_cluster(access: Access, *, creates: int, repeats: int) -> dict[str, list[tuple[float, float]]]:
+    async with Client.connect(access) as client:
+        await client.create(NAMESPACES, {"metadata": {"name": NAMESPACE}})
+        try:
+            return await _compare(access, creates=creates, repeats=repeats)
+        finally:
+            await client.delete_collection(PODS, namespace=NAMESPACE, grace_s=0, timeout_s=600)
+            await client.delete(NAMESPACES, NAMESPACE)
+
+
+def measure(
+    *, creates: int = CREATES, repeats: int = REPEATS, kubeconfig_path: Path | None = None
+) -> list[dict[str, Any]]:
+    """Rows of figures (name, ours, peer, unit, ratio, target, ok, repeats): medians over `repeats` rounds.
+
+    With a kubeconfig also against that cluster, which needs a namespace controller or none (the namespace
+    `kubedyno-bench` is created and deleted) and no ServiceAccount admission.
+    """
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        with stub_server() as url:
+            found = runner.run(_compare(Access(server=url), creates=creates, repeats=repeats))
+        rows = _rows("stub", found, judged=True)
+        if kubeconfig_path is not None:
+            access = kubeconfig.load(kubeconfig_path)
+            found = runner.run(_against_cluster(access, creates=creates // 4, repeats=repeats))
+            rows += _rows("API server", found, judged=False)
+    return rows
+
+
+def main() -> int:
+    """Print the rows; 1 if a target is missed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kubeconfig", type=Path)
+    parser.add_argument("--creates", type=int, default=CREATES)
+    parser.add_argument("--repeats", type=int, default=REPEATS)
+    arguments = parser.parse_args()
+    rows = measure(creates=arguments.creates, repeats=arguments.repeats, kubeconfig_path=arguments.kubeconfig)
+    for row in rows:
+        print(
+            f"{row['name']:<36} ours {row['ours']:>9.1f}  peer {row['peer']:>9.1f} {row['unit']:<18} "
+            f"ratio {row['ratio']:.2f} (target {row['target']}) {'ok' if row['ok'] else 'MISSED'}"
+        )
+    return 0 if all(row["ok"] for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

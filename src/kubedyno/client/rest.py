@@ -1,0 +1,475 @@
+"""The REST verbs on any resource: objects in, objects out, failures as `ApiError`."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Literal, Self
+
+import msgspec
+
+from kubedyno.client import retrying
+from kubedyno.client.access import Access
+from kubedyno.client.discovery import Discovery
+from kubedyno.client.errors import ApiError, Malformed, Unreachable
+from kubedyno.client.http import DEFAULT_CONNECTIONS, HttpTransport
+from kubedyno.client.transport import DEFAULT_TIMEOUT_S, JSON, Response, Stream, Transport
+from kubedyno.kit.clock import Clock, RealClock
+from kubedyno.kit.errors import UsageError
+from kubedyno.kit.pacing import TokenBucket
+from kubedyno.kube import codec, status
+from kubedyno.kube.codec import Object
+from kubedyno.kube.resources import Resource, UnknownResource, by_kind
+
+PAGE_SIZE = 500
+"""Objects per page of `list_all`, as in client-go."""
+
+MODIFY_ATTEMPTS = 20
+
+HTTP_ERROR = 300
+
+PatchType = Literal["json", "merge", "strategic", "apply"]
+
+PATCH_TYPES: Mapping[PatchType, str] = {
+    "json": "application/json-patch+json",
+    "merge": "application/merge-patch+json",
+    "strategic": "application/strategic-merge-patch+json",
+    "apply": "application/apply-patch+yaml",  # JSON is YAML
+}
+
+Propagation = Literal["Background", "Foreground", "Orphan"]
+FieldValidation = Literal["Ignore", "Warn", "Strict"]
+Objects = list[Object]
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """All objects of a list at one resource version."""
+
+    items: Objects
+    resource_version: str
+
+
+class Counts(msgspec.Struct):
+    """What a client did: requests that left it, how many of them were repeats, seconds spent on waiting."""
+
+    requests: int = 0
+    retries: int = 0
+    retry_wait_s: float = 0.0
+    limiter_wait_s: float = 0.0
+
+
+class Client:
+    """A client of one API server. It owns its transport: use it in `async with`, or call `close`.
+
+    `limiter` paces all requests (client-go's QPS and burst); by default nothing does.
+    """
+
+    def __init__(self, transport: Transport, *, clock: Clock | None = None, limiter: TokenBucket | None = None) -> None:
+        self.transport = transport
+        self.clock: Clock = clock or RealClock()
+        self.counts = Counts()
+        self._limiter = limiter
+        self._discovery = Discovery(self._get_path)
+
+    @classmethod
+    @asynccontextmanager
+    async def connect(
+        cls,
+        access: Access,
+        *,
+        connections: int = DEFAULT_CONNECTIONS,
+        clock: Clock | None = None,
+        limiter: TokenBucket | None = None,
+    ) -> AsyncIterator[Self]:
+        """A client over HTTP; at most `connections` requests are in flight, watches aside."""
+        client = cls(HttpTransport(access, connections=connections, clock=clock), clock=clock, limiter=limiter)
+        try:
+            yield client
+        finally:
+            await client.close()
+
+    async def close(self) -> None:
+        """Drop all connections."""
+        await self.transport.close()
+
+    async def resource(self, api_version: str, kind: str) -> Resource:
+        """The resource of a kind: from the built-in table, else from the server's discovery."""
+        try:
+            return by_kind(api_version, kind)
+        except UnknownResource:
+            return await self._discovery.find(api_version, kind)
+
+    async def resource_of(self, obj: Mapping[str, Any]) -> Resource:
+        """The resource of an object by its apiVersion and kind."""
+        api_version, kind = obj.get("apiVersion"), obj.get("kind")
+        if not isinstance(api_version, str) or not isinstance(kind, str):
+            raise UsageError("an object without apiVersion and kind cannot be sent: write both")
+        return await self.resource(api_version, kind)
+
+    async def get(
+        self,
+        resource: Resource,
+        name: str,
+        *,
+        namespace: str | None = None,
+        subresource: str | None = None,
+        resource_version: str | None = None,
+    ) -> Object:
+        """One object. `resource_version="0"` allows the server to answer from its cache."""
+        path = resource.path(namespace=namespace, name=name, subresource=subresource)
+        return await self._object("GET", path, query=_query(resourceVersion=resource_version))
+
+    async def list(
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        label_selector: str | None = None,
+        field_selector: str | None = None,
+        limit: int | None = None,
+        continue_token: str | None = None,
+        resource_version: str | None = None,
+        resource_version_match: str | None = None,
+    ) -> Object:
+        """One page: the list object with `items` and `metadata.continue` if there is more."""
+        query = _query(
+            labelSelector=label_selector,
+            fieldSelector=field_selector,
+            limit=str(limit) if limit else None,
+            resourceVersion=resource_version,
+            resourceVersionMatch=resource_version_match,
+        )
+        if continue_token:
+            query["continue"] = continue_token
+        return await self._object("GET", resource.path(namespace=namespace), query=query)
+
+    async def list_all(
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        label_selector: str | None = None,
+        field_selector: str | None = None,
+        page_size: int = PAGE_SIZE,
+    ) -> Listing:
+        """All objects, page by page, at one resource version.
+
+        A continue token that expired on the way (410: etcd was compacted) restarts the list; the second time it is
+        asked for in one piece, as client-go does.
+        """
+        items: Objects = []
+        token: str | None = None
+        limit: int | None = page_size
+        while True:
+            try:
+                page = await self.list(
+                    resource,
+                    namespace=namespace,
+                    label_selector=label_selector,
+                    field_selector=field_selector,
+                    limit=limit,
+                    continue_token=token,
+                )
+            except ApiError as error:
+                if not error.is_gone or token is None:
+                    raise
+                items, token, limit = [], None, None
+                continue
+            items += page.get("items") or []
+            metadata = page.get("metadata") or {}
+            token = metadata.get("continue")
+            if not token:
+                return Listing(items, metadata.get("resourceVersion", ""))
+
+    async def create(
+        self,
+        resource: Resource,
+        obj: Mapping[str, Any] | bytes,
+        *,
+        namespace: str | None = None,
+        name: str | None = None,
+        subresource: str | None = None,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+        dry_run: bool = False,
+    ) -> Object:
+        """Create an object, or post to a subresource of `name` (binding, eviction, token).
+
+        `obj` as bytes is sent as it is; then a namespaced resource needs `namespace`, which is otherwise taken from
+        the object.
+        """
+        if isinstance(obj, bytes):
+            body = obj
+        else:
+            body = codec.encode(obj)
+            namespace = _namespace_of(resource, obj, namespace)
+        if resource.namespaced and not namespace:
+            raise UsageError(f"{resource.full_name} are namespaced: name the namespace to create in")
+        path = resource.path(namespace=namespace, name=name, subresource=subresource)
+        return await self._object("POST", path, query=_write_query(field_manager, field_validation, dry_run), body=body)
+
+    async def update(
+        self,
+        resource: Resource,
+        obj: Mapping[str, Any] | bytes,
+        *,
+        namespace: str | None = None,
+        name: str | None = None,
+        subresource: str | None = None,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+        dry_run: bool = False,
+    ) -> Object:
+        """Replace an object; with `metadata.resourceVersion` only if nobody changed it since.
+
+        Name and namespace are taken from the object; bytes need both as parameters.
+        """
+        if isinstance(obj, bytes):
+            body = obj
+        else:
+            body = codec.encode(obj)
+            namespace = _namespace_of(resource, obj, namespace)
+            name = name or (obj.get("metadata") or {}).get("name")
+        path = resource.path(namespace=namespace, name=name or "", subresource=subresource)
+        return await self._object("PUT", path, query=_write_query(field_manager, field_validation, dry_run), body=body)
+
+    async def modify(
+        self,
+        resource: Resource,
+        name: str,
+        change: Callable[[Object], None],
+        *,
+        namespace: str | None = None,
+        subresource: str | None = None,
+        field_manager: str | None = None,
+    ) -> Object:
+        """Read, change in place, write; on a conflict again from the start, so `change` may run several times."""
+        for attempt in range(MODIFY_ATTEMPTS):
+            obj = await self.get(resource, name, namespace=namespace, subresource=subresource)
+            change(obj)
+            try:
+                return await self.update(
+                    resource,
+                    obj,
+                    namespace=namespace,
+                    name=name,
+                    subresource=subresource,
+                    field_manager=field_manager,
+                )
+            except ApiError as error:
+                if not error.is_conflict or attempt == MODIFY_ATTEMPTS - 1:
+                    raise
+        raise AssertionError("the last attempt returns or raises")
+
+    async def patch(
+        self,
+        resource: Resource,
+        name: str,
+        patch: Mapping[str, Any] | Objects | bytes,
+        *,
+        kind: PatchType,
+        namespace: str | None = None,
+        subresource: str | None = None,
+        field_manager: str | None = None,
+        force: bool = False,
+        field_validation: FieldValidation | None = None,
+        dry_run: bool = False,
+    ) -> Object:
+        """Patch an object: `json` (a list of operations), `merge`, `strategic`, or `apply` with a field manager."""
+        if kind == "apply" and not field_manager:
+            raise UsageError("a server-side apply needs a field manager")
+        query = _write_query(field_manager, field_validation, dry_run)
+        if force:
+            query["force"] = "true"
+        return await self._object(
+            "PATCH",
+            resource.path(namespace=namespace, name=name, subresource=subresource),
+            query=query,
+            body=patch if isinstance(patch, bytes) else msgspec.json.encode(patch),
+            content_type=PATCH_TYPES[kind],
+        )
+
+    async def apply(
+        self,
+        obj: Mapping[str, Any],
+        *,
+        field_manager: str,
+        resource: Resource | None = None,
+        namespace: str | None = None,
+        subresource: str | None = None,
+        force: bool = False,
+        dry_run: bool = False,
+    ) -> Object:
+        """Server-side apply: create the object or take over the fields it names; `force` takes them from others."""
+        target = resource or await self.resource_of(obj)
+        return await self.patch(
+            target,
+            (obj.get("metadata") or {}).get("name") or "",
+            obj,
+            kind="apply",
+            namespace=_namespace_of(target, obj, namespace),
+            subresource=subresource,
+            field_manager=field_manager,
+            force=force,
+            dry_run=dry_run,
+        )
+
+    async def delete(
+        self,
+        resource: Resource,
+        name: str,
+        *,
+        namespace: str | None = None,
+        propagation: Propagation | None = None,
+        grace_s: int | None = None,
+        uid: str | None = None,
+        resource_version: str | None = None,
+        dry_run: bool = False,
+    ) -> Object:
+        """Delete an object: the answer is a Status, or the object while finalizers or a grace period keep it.
+
+        `uid` and `resource_version` are preconditions: another object of that name is left alone (409).
+        """
+        preconditions = _query(uid=uid, resourceVersion=resource_version)
+        return await self._object(
+            "DELETE",
+            resource.path(namespace=namespace, name=name),
+            body=_delete_options(propagation, grace_s, dry_run, preconditions),
+        )
+
+    async def delete_collection(
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        label_selector: str | None = None,
+        field_selector: str | None = None,
+        propagation: Propagation | None = None,
+        grace_s: int | None = None,
+        dry_run: bool = False,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> Object:
+        """Delete all objects that match. A namespaced resource needs its namespace: the API has no wider delete."""
+        if resource.namespaced and not namespace:
+            raise UsageError(f"{resource.full_name} can be deleted in one namespace at a time: name it")
+        return await self._object(
+            "DELETE",
+            resource.path(namespace=namespace),
+            query=_query(labelSelector=label_selector, fieldSelector=field_selector),
+            body=_delete_options(propagation, grace_s, dry_run, {}),
+            timeout_s=timeout_s,
+        )
+
+    async def request_raw(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        content_type: str = JSON,
+        accept: str = "*/*",
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> Response:
+        """One attempt at any path (`/metrics`, `/readyz`, `/version`): the answer whatever its status."""
+        self.counts.requests += 1
+        return await self.transport.request(
+            method, path, query=query, body=body, content_type=content_type, accept=accept, timeout_s=timeout_s
+        )
+
+    def stream(
+        self, path: str, *, query: Mapping[str, str] | None = None, timeout_s: float
+    ) -> AbstractAsyncContextManager[Stream]:
+        """One GET whose answer is read as it comes: a watch, or the log of a pod. One attempt, any status."""
+        self.counts.requests += 1
+        return self.transport.stream("GET", path, query=query, timeout_s=timeout_s)
+
+    async def _get_path(self, path: str, accept: str) -> Object:
+        return await self._object("GET", path, accept=accept)
+
+    async def _object(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        content_type: str = JSON,
+        accept: str = JSON,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> Object:
+        """The object that a request answers with, after as many retries as are safe."""
+        attempt = 0
+        while True:
+            if self._limiter is not None:
+                await self._take_token(self._limiter)
+            self.counts.requests += 1
+            try:
+                response = await self.transport.request(
+                    method,
+                    path,
+                    query=query,
+                    body=body,
+                    content_type=content_type,
+                    accept=accept,
+                    timeout_s=timeout_s,
+                )
+            except Unreachable as failure:
+                delay_s = retrying.after_failure(failure, attempt=attempt)
+                if delay_s is None:
+                    raise
+            else:
+                if response.status < HTTP_ERROR:
+                    return self._decoded(response, method, path)
+                error = ApiError(status.parse(response.body, code=response.status), method=method, path=path)
+                delay_s = retrying.after_answer(error, response.headers, method=method, attempt=attempt)
+                if delay_s is None:
+                    raise error
+            attempt += 1
+            self.counts.retries += 1
+            self.counts.retry_wait_s += delay_s
+            await self.clock.sleep(delay_s)
+
+    def _decoded(self, response: Response, method: str, path: str) -> Object:
+        try:
+            return codec.decode(response.body)
+        except ValueError as error:
+            raise Malformed(
+                f"{method} {path} on {self.transport.server} answered {response.status} with something that is no "
+                f"JSON object ({error}): is it an API server?"
+            ) from error
+
+    async def _take_token(self, limiter: TokenBucket) -> None:
+        wait_s = limiter.reserve_s(self.clock.monotonic_ns())
+        if wait_s > 0:
+            self.counts.limiter_wait_s += wait_s
+            await self.clock.sleep(wait_s)
+
+
+def _query(**parameters: str | None) -> dict[str, str]:
+    """The parameters that are set."""
+    return {name: value for name, value in parameters.items() if value is not None}
+
+
+def _write_query(field_manager: str | None, field_validation: FieldValidation | None, dry_run: bool) -> dict[str, str]:
+    return _query(fieldManager=field_manager, fieldValidation=field_validation, dryRun="All" if dry_run else None)
+
+
+def _namespace_of(resource: Resource, obj: Mapping[str, Any], given: str | None) -> str | None:
+    if given is not None or not resource.namespaced:
+        return given
+    namespace: str | None = (obj.get("metadata") or {}).get("namespace")
+    return namespace
+
+
+def _delete_options(
+    propagation: Propagation | None, grace_s: int | None, dry_run: bool, preconditions: Mapping[str, str]
+) -> bytes:
+    options: Object = {"kind": "DeleteOptions", "apiVersion": "v1"}
+    if propagation is not None:
+        options["propagationPolicy"] = propagation
+    if grace_s is not None:
+        options["gracePeriodSeconds"] = grace_s
+    if preconditions:
+        options["preconditions"] = dict(preconditions)
+    if dry_run:
+        options["dryRun"] = ["All"]
+    return codec.encode(options)

@@ -1,0 +1,208 @@
+"""List, then watch: all that happens to a resource, in order, across broken streams and expired versions."""
+
+import random
+from collections.abc import AsyncGenerator, AsyncIterator
+from typing import Literal, TypeAlias, get_args
+
+import msgspec
+
+from kubedyno.client import retrying
+from kubedyno.client.errors import ApiError, Malformed, Unreachable
+from kubedyno.client.rest import Client, Objects
+from kubedyno.kit import randomness
+from kubedyno.kube import codec, status
+from kubedyno.kube.codec import LineSplitter, Object
+from kubedyno.kube.resources import Resource
+
+MIN_TIMEOUT_S = 300
+"""The server is asked to end a watch after five to ten minutes, at random, so that not all return at once."""
+
+GRACE_S = 30.0
+"""How much longer than the server's own timeout a stream may live before it counts as dead."""
+
+HTTP_OK = 200
+HTTP_SERVER_ERROR = 500
+
+_PASSING = frozenset({408, 410, 429})
+"""Codes below 500 after which a watch goes on: timeout, too old a version (a list follows), come later."""
+
+ChangeType: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED"]
+_CHANGE_TYPES = frozenset(get_args(ChangeType))
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """All objects at one version: the first event, and again after each relist. Replaces what was known.
+
+    `wall_ns` and `monotonic_ns` are when the list was complete here.
+    """
+
+    items: Objects
+    resource_version: str
+    wall_ns: int
+    monotonic_ns: int
+
+
+class Changed(msgspec.Struct, frozen=True):
+    """One object was added, modified or deleted (then `object` is its last state).
+
+    `wall_ns` and `monotonic_ns` are when the bytes arrived, before they were decoded.
+    """
+
+    type: ChangeType
+    object: Object
+    wall_ns: int
+    monotonic_ns: int
+
+
+Event: TypeAlias = Listed | Changed
+
+
+class WatchCounts(msgspec.Struct):
+    """What a watch went through: numbers from a stream that was cut or relisted are to be read with care.
+
+    `resumes` are streams after the first one since a list, `cuts` those of them that did not end in order,
+    `relists` lists after the first, `errors` failures that were waited out.
+    """
+
+    lists: int = 0
+    relists: int = 0
+    streams: int = 0
+    resumes: int = 0
+    cuts: int = 0
+    errors: int = 0
+    bookmarks: int = 0
+    changes: int = 0
+
+
+class _Cut(Exception):
+    """The stream ended in the middle of something."""
+
+
+class Watch:
+    """A resource followed from a list on. `events` may be iterated once; `counts` is live.
+
+    Failures of the first list are raised. Later the server may be away or restarted: that is waited out with
+    backoff, and only what cannot get better (403, 404) is raised.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        label_selector: str | None = None,
+        field_selector: str | None = None,
+        rng: random.Random | None = None,
+    ) -> None:
+        self.counts = WatchCounts()
+        self._client = client
+        self._clock = client.clock
+        self._resource = resource
+        self._namespace = namespace
+        self._label_selector = label_selector
+        self._field_selector = field_selector
+        self._path = resource.path(namespace=namespace)
+        self._rng = rng or randomness.stream(0, f"watch {self._path}")
+        self._version: str | None = None
+        self._failures = 0
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """`Listed`, then `Changed` without end; close it (`contextlib.aclosing`) to stop."""
+        while True:
+            progress = False
+            try:
+                if self._version is None:
+                    yield await self._list()
+                async for change in self._stream():
+                    progress = True
+                    yield change
+            except (ApiError, Unreachable) as error:
+                if self._is_final(error):
+                    raise
+                self.counts.errors += 1
+                if self._must_relist(error):
+                    self._version = None
+            except _Cut:
+                self.counts.cuts += 1
+            # A stream that brought something is resumed at once; one that ends again and again is not.
+            self._failures = 0 if progress else self._failures + 1
+            if self._failures:
+                await self._clock.sleep(retrying.backoff_s(self._failures - 1) * self._rng.uniform(0.5, 1.0))
+
+    async def _list(self) -> Listed:
+        listing = await self._client.list_all(
+            self._resource,
+            namespace=self._namespace,
+            label_selector=self._label_selector,
+            field_selector=self._field_selector,
+        )
+        if self.counts.lists:
+            self.counts.relists += 1
+        self.counts.lists += 1
+        self._version = listing.resource_version
+        return Listed(listing.items, listing.resource_version, self._clock.wall_ns(), self._clock.monotonic_ns())
+
+    async def _stream(self) -> AsyncIterator[Changed]:
+        """The changes of one stream, until the server ends it."""
+        timeout_s = self._rng.randint(MIN_TIMEOUT_S, 2 * MIN_TIMEOUT_S)
+        query = {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": self._version or "",
+            "timeoutSeconds": str(timeout_s),
+        }
+        if self._label_selector is not None:
+            query["labelSelector"] = self._label_selector
+        if self._field_selector is not None:
+            query["fieldSelector"] = self._field_selector
+        self.counts.streams += 1
+        self.counts.resumes = self.counts.streams - self.counts.lists
+        splitter = LineSplitter()
+        async with self._client.stream(self._path, query=query, timeout_s=timeout_s + GRACE_S) as stream:
+            if stream.status != HTTP_OK:
+                body = b"".join([chunk async for chunk in stream.chunks])
+                raise ApiError(status.parse(body, code=stream.status), method="WATCH", path=self._path)
+            try:
+                async for chunk in stream.chunks:
+                    wall_ns, monotonic_ns = self._clock.wall_ns(), self._clock.monotonic_ns()
+                    for line in splitter.feed(chunk):
+                        change = self._read(line, wall_ns, monotonic_ns)
+                        if change is not None:
+                            yield change
+            except Unreachable as failure:
+                raise _Cut from failure
+        if splitter.rest:
+            raise _Cut
+
+    def _read(self, line: bytes, wall_ns: int, monotonic_ns: int) -> Changed | None:
+        """The change in a line; None for a bookmark, which only moves the version."""
+        try:
+            frame = codec.decode_frame(line)
+            if frame.type == "ERROR":
+                failure = status.parse(bytes(frame.object), code=HTTP_SERVER_ERROR)
+                raise ApiError(failure, method="WATCH", path=self._path)
+            obj = codec.decode(frame.object)
+            self._version = obj["metadata"]["resourceVersion"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise _Cut from error
+        if frame.type == "BOOKMARK":
+            self.counts.bookmarks += 1
+            return None
+        if frame.type not in _CHANGE_TYPES:
+            raise Malformed(f"the watch of {self._path} sent an event of the unknown type {frame.type!r}")
+        self.counts.changes += 1
+        return Changed(frame.type, obj, wall_ns, monotonic_ns)  # type: ignore[arg-type] # checked above
+
+    @staticmethod
+    def _must_relist(error: ApiError | Unreachable) -> bool:
+        """The version is too old (compacted), or newer than all the server has (its store was put back)."""
+        return isinstance(error, ApiError) and (
+            error.is_gone or any(cause.reason == "ResourceVersionTooLarge" for cause in error.causes)
+        )
+
+    def _is_final(self, error: ApiError | Unreachable) -> bool:
+        """Whether waiting cannot help: refusals, and any failure before the first list."""
+        if self.counts.lists == 0:
+            return True
+        return isinstance(error, ApiError) and error.code < HTTP_SERVER_ERROR and error.code not in _PASSING

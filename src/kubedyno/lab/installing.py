@@ -1,0 +1,103 @@
+"""Putting objects into a lab: CRDs until they are served, base objects, node pools."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from kubedyno.client.informer import Informer
+from kubedyno.client.rest import Client
+from kubedyno.kit import tasks
+from kubedyno.kube import codec, meta
+from kubedyno.kube.resources import CRDS, NAMESPACES, NODES, SERVICE_ACCOUNTS
+from kubedyno.sim import pools
+from kubedyno.sim.pools import Pool
+
+_FIELD_MANAGER = "kubedyno"
+_ESTABLISHED_WITHIN_S = 60.0
+_READY_WITHIN_S = 60.0
+_READY_WITHIN_S_PER_NODE = 0.05
+_PARALLEL_CREATES = 32
+
+
+async def install_crds(client: Client, folders: Iterable[Path]) -> None:
+    """Create the CRDs below the folders and return when all of them are served."""
+    documents = [
+        document
+        for folder in folders
+        for path in sorted(folder.glob("*.yaml"))
+        for document in codec.read_yaml(path.read_bytes(), source=str(path))
+    ]
+    if not documents:
+        return
+    names = {document["metadata"]["name"] for document in documents}
+    async with tasks.owning() as group:
+        for document in documents:
+            group.create_task(apply(client, document))
+
+    def established(crds: Informer) -> bool:
+        return all((crd := crds.get(("", name))) and meta.is_condition_true(crd, "Established") for name in names)
+
+    async with Informer(client, CRDS) as crds:
+        await crds.wait_until(established, timeout_s=_ESTABLISHED_WITHIN_S, what="the CRDs to be served")
+
+
+async def apply(client: Client, document: Mapping[str, Any]) -> None:
+    """Create the object or make it what the document says."""
+    await client.apply(document, field_manager=_FIELD_MANAGER, force=True)
+
+
+async def install_objects(client: Client, documents: Iterable[Mapping[str, Any]]) -> None:
+    """Create objects one after another, in the given order: parents come before children."""
+    for document in documents:
+        await apply(client, document)
+
+
+async def ensure_namespace(client: Client, name: str) -> None:
+    """The namespace, ready for pods: the API server refuses pods until its default service account exists."""
+    await apply(client, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    await await_service_account(client, name)
+
+
+async def await_service_account(client: Client, namespace: str) -> None:
+    """Return when the controller-manager has made the namespace's default service account."""
+    async with Informer(client, SERVICE_ACCOUNTS, namespace=namespace) as accounts:
+        await accounts.wait_until(
+            lambda found: found.get((namespace, "default")) is not None,
+            timeout_s=_READY_WITHIN_S,
+            what=f"the default service account of namespace {namespace}",
+        )
+
+
+async def create_pool(client: Client, pool: Pool) -> None:
+    """Create the pool's nodes and return when all are Ready and free of the taint that new nodes get."""
+    free_hands = asyncio.Semaphore(_PARALLEL_CREATES)
+
+    async def create(node: dict[str, Any]) -> None:
+        async with free_hands:
+            await client.create(NODES, node)
+
+    def ready(nodes: Informer) -> bool:
+        return sum(map(usable, nodes.items)) == pool.count
+
+    async with Informer(client, NODES, label_selector=f"kubedyno/pool={pool.name}") as nodes:
+        async with tasks.owning() as group:
+            for node in pools.nodes(pool):
+                group.create_task(create(node))
+        await nodes.wait_until(
+            ready,
+            timeout_s=_READY_WITHIN_S + _READY_WITHIN_S_PER_NODE * pool.count,
+            what=f"{pool.count} nodes of pool {pool.name} to be Ready",
+        )
+
+
+def usable(node: Mapping[str, Any]) -> bool:
+    """Whether a scheduler may use the node: Ready, and the not-ready taint of its creation is gone."""
+    taints = node.get("spec", {}).get("taints") or []
+    tainted = any(taint["key"].startswith("node.kubernetes.io/") for taint in taints)
+    return meta.is_condition_true(node, "Ready") and not tainted
+
+
+async def delete_namespace(client: Client, name: str) -> None:
+    """Ask for the namespace's deletion; the controller-manager empties it."""
+    await client.delete(NAMESPACES, name)

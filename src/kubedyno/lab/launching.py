@@ -1,0 +1,135 @@
+"""Making a lab that stays, and ending it: the side of the commands `up` and `down`."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from pathlib import Path
+
+import msgspec
+
+from kubedyno.kit.durable import write_atomic
+from kubedyno.kit.errors import EngineError, ExitCode, KubedynoError, UsageError
+from kubedyno.kit.progress import Progress
+from kubedyno.lab import control
+from kubedyno.lab.folders import LabFolder
+from kubedyno.lab.owner import Orders
+
+_DOWN_WITHIN_S = 60.0
+_LOOK_EVERY_S = 0.02
+
+
+class LabFailed(EngineError):
+    """The owner's own error, with its exit code."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.exit_code = ExitCode(code)
+
+
+class _Event(msgspec.Struct, frozen=True):
+    event: str
+    text: str
+    exit_code: int = int(ExitCode.ENGINE)
+
+
+async def launch(folder: LabFolder, orders: Orders, progress: Progress) -> Path:
+    """Start the owner and return the kubeconfig's path when the lab is ready.
+
+    If it cannot get ready, or this call is cancelled, the owner has ended and left nothing running.
+    """
+    if folder.owned():
+        raise UsageError(
+            f"lab {folder.name} is running already: end it with `kubedyno down --name {folder.name}`, "
+            "or choose another --name"
+        )
+    _prepare(folder, orders)
+    with (folder.path / "owner.log").open("wb") as log:
+        owner = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "kubedyno.lab.owner",
+            str(folder.path),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=log,
+            start_new_session=True,
+        )
+    try:
+        return await _listen(owner, folder, progress)
+    except asyncio.CancelledError:
+        with contextlib.suppress(ProcessLookupError):
+            owner.send_signal(signal.SIGTERM)
+        await owner.wait()
+        raise
+
+
+def _prepare(folder: LabFolder, orders: Orders) -> None:
+    folder.remove()
+    try:
+        folder.path.mkdir(parents=True, mode=0o700)
+        folder.write_spec(orders.spec)
+        write_atomic(folder.path / "orders.json", msgspec.json.encode(orders))
+    except OSError as error:
+        raise EngineError(
+            f"the lab's folder {folder.path} cannot be written: {error.strerror}; "
+            "free some space there, or set XDG_STATE_HOME to another disk"
+        ) from error
+
+
+async def _listen(owner: asyncio.subprocess.Process, folder: LabFolder, progress: Progress) -> Path:
+    """Pass the owner's events on until the lab is ready."""
+    assert owner.stdout is not None  # noqa: S101 - it was asked for
+    tellers = {"begin": progress.begin, "note": progress.note, "end": progress.end}
+    async for line in owner.stdout:
+        event = msgspec.json.decode(line, type=_Event)
+        if event.event == "ready":
+            return Path(event.text)
+        if event.event == "failed":
+            await owner.wait()
+            raise LabFailed(event.text, event.exit_code)
+        tellers[event.event](event.text)
+    code = await owner.wait()
+    raise EngineError(
+        f"the process that owns lab {folder.name} ended with code {code} before the lab was ready; "
+        f"see {folder.path / 'owner.log'}"
+    )
+
+
+async def end(folder: LabFolder) -> bool:
+    """End the lab and remove its folder; False when its owner was gone already.
+
+    An owner that does not answer is killed; its processes die with it.
+    """
+    if not folder.owned():
+        folder.remove()
+        return False
+    status = folder.read_status()
+    try:
+        await control.ask(folder.control_socket, {"ask": "down"})
+    except KubedynoError:
+        if status is not None:
+            _signal(status.owner_pid, signal.SIGTERM)
+    try:
+        async with asyncio.timeout(_DOWN_WITHIN_S):
+            await _released(folder)
+    except TimeoutError:
+        if status is None:
+            raise EngineError(
+                f"lab {folder.name} did not end within {_DOWN_WITHIN_S:.0f} s; see {folder.path / 'owner.log'}"
+            ) from None
+        _signal(status.owner_pid, signal.SIGKILL)
+        await _released(folder)
+    folder.remove()
+    return True
+
+
+async def _released(folder: LabFolder) -> None:
+    while folder.owned():  # noqa: ASYNC110 - the kernel tells nobody when a lock becomes free
+        await asyncio.sleep(_LOOK_EVERY_S)
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)

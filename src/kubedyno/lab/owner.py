@@ -1,0 +1,142 @@
+"""The process that owns a lab that stays: it holds the children (they die with it) and listens on a control socket.
+
+Started by `launching` as `python -m kubedyno.lab.owner FOLDER`. Until the lab is ready it tells its starter what it
+does, as JSON lines on standard output; after that it is alone. SIGTERM or the request `down` ends it cleanly.
+"""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kubedyno.kit import logs, tasks
+from kubedyno.kit.clock import Clock, RealClock, rfc3339
+from kubedyno.kit.errors import EngineError, ExitCode, KubedynoError
+from kubedyno.lab import control, planning
+from kubedyno.lab.folders import ComponentStatus, LabFolder, LabStatus
+from kubedyno.lab.spec import LabSpec
+from kubedyno.lab.starting import RunningLab, started
+from kubedyno.plane.ports import free_ports
+
+
+class Orders(msgspec.Struct, frozen=True, kw_only=True):
+    """What the starter found out before: where the programs and CRDs are."""
+
+    spec: LabSpec
+    programs: dict[str, Path]
+    versions: dict[str, str]
+    crd_folders: tuple[Path, ...]
+
+
+class Telling:
+    """Events for the starter: `begin`, `note`, `end`, then `ready` or `failed`. A starter that left is no error."""
+
+    def _tell(self, event: str, text: str, **more: Any) -> None:
+        with contextlib.suppress(BrokenPipeError, ValueError):
+            sys.stdout.write(msgspec.json.encode({"event": event, "text": text, **more}).decode() + "\n")
+            sys.stdout.flush()
+
+    def begin(self, what: str) -> None:
+        """A piece of work starts."""
+        self._tell("begin", what)
+
+    def note(self, text: str) -> None:
+        """Something about it."""
+        self._tell("note", text)
+
+    def end(self, outcome: str = "done") -> None:
+        """It is over."""
+        self._tell("end", outcome)
+
+    def ready(self, kubeconfig: Path) -> None:
+        """The lab is up."""
+        self._tell("ready", str(kubeconfig))
+
+    def failed(self, error: KubedynoError) -> None:
+        """The lab is not up."""
+        self._tell("failed", str(error), exit_code=int(error.exit_code))
+
+
+async def own(folder: LabFolder, orders: Orders, telling: Telling, clock: Clock) -> None:
+    """Start the lab, tell, and keep it until somebody asks for its end."""
+    plan = planning.plan(orders.spec, folder=folder.path, draw_port=free_ports())
+    begun_at = rfc3339(clock.wall_ns())
+    folder.write_status(_status(orders, "starting", begun_at, folder.path, None))
+    async with started(
+        plan, programs=orders.programs, crd_folders=orders.crd_folders, clock=clock, progress=telling
+    ) as lab:
+        ready = _status(orders, "ready", begun_at, lab.kubeconfig, lab)
+        end = asyncio.Event()
+
+        async def answer(request: Mapping[str, Any]) -> dict[str, Any]:
+            if request.get("ask") == "down":
+                end.set()
+                return {"state": "stopping"}
+            return msgspec.to_builtins(ready)  # type: ignore[no-any-return] # a struct becomes a dict
+
+        async with control.serve(folder.control_socket, answer):
+            folder.write_status(ready)
+            telling.ready(lab.kubeconfig)
+            await end.wait()
+            folder.write_status(msgspec.structs.replace(ready, state="stopping"))
+
+
+def _status(orders: Orders, state: str, begun_at: str, kubeconfig: Path, lab: RunningLab | None) -> LabStatus:
+    spec = orders.spec
+    return LabStatus(
+        name=spec.name,
+        state=state,
+        engine=spec.engine,
+        scheduler=spec.scheduler,
+        kubelet=spec.kubelet,
+        profile=spec.profile,
+        nodes=spec.nodes,
+        owner_pid=os.getpid(),
+        started_at=begun_at,
+        kubeconfig=str(kubeconfig) if lab else "",
+        components=tuple(
+            ComponentStatus(
+                name=name,
+                program=process.component.program,
+                version=orders.versions.get(process.component.program, ""),
+                pid=process.pid,
+                ports=process.component.ports,
+            )
+            for name, process in (lab.supervisor.processes if lab else {}).items()
+        ),
+        settings=tuple(msgspec.to_builtins(setting) for setting in (lab.settings if lab else ())),
+    )
+
+
+def main(path: str) -> int:
+    """Own the lab in the folder `path`; the exit code says how it ended."""
+    logs.configure()
+    folder, telling, clock = LabFolder(Path(path)), Telling(), RealClock()
+    orders = msgspec.json.decode((folder.path / "orders.json").read_bytes(), type=Orders)
+    with folder.hold() as mine:
+        if not mine:
+            telling.failed(EngineError(f"lab {folder.name} has another owner already: see `kubedyno status`"))
+            return ExitCode.ENGINE
+        try:
+            tasks.run(lambda: own(folder, orders, telling, clock))
+        except tasks.Interrupted:
+            pass
+        except KubedynoError as error:
+            telling.failed(error)
+            status = _status(orders, "failed", rfc3339(clock.wall_ns()), folder.path, None)
+            with contextlib.suppress(OSError):  # a full disk is what the message tells of
+                folder.write_status(msgspec.structs.replace(status, message=str(error)))
+                shutil.rmtree(folder.path / "data", ignore_errors=True)
+            return int(error.exit_code)
+        folder.remove()
+    return ExitCode.PASSED
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,138 @@
+"""From what was asked for to what will run: pure, so that `--dry-run` shows exactly what `up` would start."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from kubedyno.kit.errors import UsageError
+from kubedyno.kit.nearest import suggestion
+from kubedyno.lab.spec import NO_SCHEDULER, LabSpec
+from kubedyno.plane import controlplane, kwok
+from kubedyno.plane.component import Component, set_name
+from kubedyno.plane.controlplane import ControlPlane
+from kubedyno.plane.pki import Identity
+from kubedyno.plane.ports import PortSource
+from kubedyno.plane.settings import with_flags
+from kubedyno.plane.site import PROFILES, Site
+from kubedyno.schedulers import SCHEDULERS, Scheduler
+from kubedyno.sim import pools
+
+
+class LabPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """All processes of a lab, and the objects that its scheduler wants first."""
+
+    spec: LabSpec
+    site: Site
+    control_plane: ControlPlane
+    scheduler: Scheduler | None
+    scheduler_components: tuple[Component, ...]
+    kubelet_components: tuple[Component, ...]
+    base_objects: tuple[dict[str, Any], ...]
+
+    @property
+    def components(self) -> tuple[Component, ...]:
+        """Every process."""
+        return (*self.control_plane.components, *self.scheduler_components, *self.kubelet_components)
+
+    @property
+    def identities(self) -> tuple[Identity, ...]:
+        """Everybody who needs a certificate."""
+        own = self.scheduler.identities if self.scheduler else ()
+        return (*self.control_plane.identities, kwok.IDENTITY, *own)
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """The programs that must be there, each once."""
+        return tuple(dict.fromkeys(component.program for component in self.components))
+
+    @property
+    def asset_groups(self) -> tuple[str, ...]:
+        """Groups whose CRDs are installed."""
+        return self.scheduler.asset_groups if self.scheduler else ()
+
+
+def plan(spec: LabSpec, *, folder: Path, draw_port: PortSource) -> LabPlan:
+    """The plan for a checked spec below `folder`."""
+    scheduler = None if spec.scheduler == NO_SCHEDULER else SCHEDULERS.get(spec.scheduler)
+    site = Site(
+        folder=folder,
+        draw_port=draw_port,
+        profile=PROFILES[spec.profile],
+        ha=spec.ha,
+        settings=spec.settings,
+        feature_gates={**(scheduler.feature_gates if scheduler else {}), **spec.feature_gates},
+    )
+    control_plane = controlplane.plan(
+        site,
+        runtime_config={**(scheduler.runtime_config if scheduler else {}), **spec.runtime_config},
+        audit_log=spec.audit_log,
+    )
+    after = control_plane.servers
+    scheduler_components = scheduler.components(site, after=after, config=spec.scheduler_config) if scheduler else ()
+    kubelet = kwok.controller(site, stages=spec.stages or pools.default_stages(), after=after)
+    _refuse_unknown(spec, (*control_plane.components, *scheduler_components, kubelet))
+    return LabPlan(
+        spec=spec,
+        site=site,
+        control_plane=msgspec.structs.replace(control_plane, components=_set(control_plane.components, spec)),
+        scheduler=scheduler,
+        scheduler_components=_set(scheduler_components, spec),
+        kubelet_components=_set((kubelet,), spec),
+        base_objects=tuple(scheduler.base_objects()) if scheduler else (),
+    )
+
+
+def _set(components: tuple[Component, ...], spec: LabSpec) -> tuple[Component, ...]:
+    """The components with the user's flags; files were written by their builders."""
+    return tuple(
+        component if component.configured_by_file else with_flags(component, spec.settings.get(set_name(component), {}))
+        for component in components
+    )
+
+
+def _refuse_unknown(spec: LabSpec, components: tuple[Component, ...]) -> None:
+    known = {set_name(component) for component in components}
+    for name in spec.settings:
+        if name not in known:
+            raise UsageError(f"--set {name}....: this lab has no component {name!r}; {suggestion(name, known)}")
+
+
+def render(lab: LabPlan) -> str:
+    """The plan as YAML, for people and for golden files."""
+    return yaml.safe_dump(document(lab), sort_keys=False, width=200)
+
+
+def document(lab: LabPlan) -> dict[str, Any]:
+    """The plan as plain data; keys and certificates are named, never shown."""
+    balancer = lab.control_plane.balancer
+    return {
+        "lab": lab.spec.name,
+        "engine": lab.spec.engine,
+        "profile": lab.spec.profile,
+        "url": lab.control_plane.url,
+        **({"balancer": {"port": balancer.port, "backends": list(balancer.backends)}} if balancer else {}),
+        "certificates": [
+            {"name": identity.name, "user": identity.user, "groups": list(identity.groups)}
+            for identity in lab.identities
+        ],
+        "crds": list(lab.asset_groups),
+        "objects": [f"{o['kind']} {o['metadata']['name']}" for o in lab.base_objects],
+        "components": [_component(component) for component in lab.components],
+        "nodes": lab.spec.nodes,
+    }
+
+
+def _component(component: Component) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "name": component.name,
+        "program": component.program,
+        "args": list(component.args),
+        "env": dict(component.env),
+        "ports": dict(component.ports),
+        "files": [{"path": str(file.path), "text": file.text} for file in component.files],
+        "ready": component.ready.url if component.ready else None,
+        "after": list(component.after),
+    }
+    return {key: value for key, value in shown.items() if value not in (None, [], {})}

@@ -1,0 +1,95 @@
+"""What a lab is asked to be: the options of `up` and `run`, checked, as data."""
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kubedyno.kit.errors import UsageError
+from kubedyno.kit.nearest import suggestion
+from kubedyno.plane.site import PROFILES, HighAvailability
+from kubedyno.schedulers import SCHEDULERS
+
+ENGINES = ("embedded", "local")
+KUBELETS = ("builtin", "kwok")
+HIGH_AVAILABILITY: tuple[HighAvailability, ...] = ("none", "stacked", "external")
+NO_SCHEDULER = "none"
+
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
+_NODES_AT_MOST = 50_000
+
+
+class LabSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that decides what a lab is."""
+
+    name: str
+    engine: str = "local"
+    scheduler: str = NO_SCHEDULER
+    kubelet: str = "kwok"
+    profile: str = "scale"
+    nodes: int = 0
+    """Size of the pool `default`."""
+    ha: HighAvailability = "none"
+    settings: Mapping[str, Mapping[str, str]] = {}
+    feature_gates: Mapping[str, bool] = {}
+    runtime_config: Mapping[str, str] = {}
+    audit_log: bool = False
+    stages: tuple[Path, ...] = ()
+    """Stage files for KWOK; none means the default set."""
+    scheduler_config: Mapping[str, Any] = {}
+    """Laid over the scheduler's configuration file."""
+    bin_dir: Path | None = None
+
+
+def check(spec: LabSpec) -> LabSpec:
+    """The spec, or a usage error that names the option and what to write instead."""
+    if not _NAME.fullmatch(spec.name):
+        raise UsageError(
+            f"--name {spec.name}: a lab's name has up to 40 lower-case letters, digits and dashes, like my-lab"
+        )
+    _one_of("--engine", spec.engine, ENGINES)
+    _one_of("--kubelet", spec.kubelet, KUBELETS)
+    _one_of("--profile", spec.profile, PROFILES)
+    _one_of("--ha", spec.ha, HIGH_AVAILABILITY)
+    _one_of("--scheduler", spec.scheduler, (NO_SCHEDULER, *SCHEDULERS))
+    if spec.engine == "embedded":
+        raise UsageError("--engine embedded is not there yet: use --engine local")
+    if spec.kubelet == "builtin":
+        raise UsageError("--kubelet builtin is not there yet: use --kubelet kwok")
+    if not 0 <= spec.nodes <= _NODES_AT_MOST:
+        raise UsageError(f"--nodes {spec.nodes}: a lab has 0 to {_NODES_AT_MOST} nodes")
+    for path in (*spec.stages, *((spec.bin_dir,) if spec.bin_dir else ())):
+        if not path.exists():
+            raise UsageError(f"{path} does not exist: --stages names files, --bin-dir a folder of programs")
+    return spec
+
+
+def parse_gates(texts: Iterable[str]) -> dict[str, bool]:
+    """`A=true,B=false`, any number of times."""
+    gates = {}
+    for text in texts:
+        for part in filter(None, text.split(",")):
+            gate, equals, value = part.partition("=")
+            if not equals or value.lower() not in {"true", "false"}:
+                raise UsageError(f"--feature-gates {part}: write it as Gate=true or Gate=false")
+            gates[gate] = value.lower() == "true"
+    return gates
+
+
+def parse_runtime_config(texts: Iterable[str]) -> dict[str, str]:
+    """`group/version=true`, any number of times."""
+    config = {}
+    for text in texts:
+        for part in filter(None, text.split(",")):
+            key, equals, value = part.partition("=")
+            if not (equals and key and value):
+                raise UsageError(f"--runtime-config {part}: write it as group/version=true, or api/all=true")
+            config[key] = value
+    return config
+
+
+def _one_of(option: str, value: str, known: Iterable[str]) -> None:
+    if value not in known:
+        raise UsageError(f"{option} {value}: {suggestion(value, known)}")

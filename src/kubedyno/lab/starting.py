@@ -1,0 +1,150 @@
+"""Starting a lab on the local engine: certificates, processes in order, objects, nodes, settings read back.
+
+async with started(plan, programs=..., crds=..., clock=..., progress=...) as lab:
+    ...
+# nothing runs any more
+"""
+
+import contextlib
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from kubedyno.client import kubeconfig
+from kubedyno.client.rest import Client
+from kubedyno.kit import tasks
+from kubedyno.kit.clock import NS_PER_S, Clock
+from kubedyno.kit.errors import EngineError
+from kubedyno.kit.progress import Progress
+from kubedyno.kit.units import format_duration
+from kubedyno.lab import installing
+from kubedyno.lab.effective import effective_settings, refuse_contradictions
+from kubedyno.lab.planning import LabPlan
+from kubedyno.lab.steering import SchedulerControl
+from kubedyno.model.settings import Setting
+from kubedyno.plane import kubeconfigs, pki
+from kubedyno.plane.balancing import balance
+from kubedyno.plane.component import set_name
+from kubedyno.plane.controlplane import ADMIN
+from kubedyno.plane.health import Prober
+from kubedyno.plane.settings import known_flags, refuse_unknown_flag
+from kubedyno.plane.supervision import Supervisor, supervise
+from kubedyno.sim.pools import Pool
+
+DEFAULT_POOL = "default"
+
+
+class RunningLab(msgspec.Struct, frozen=True, kw_only=True):
+    """A lab that is up."""
+
+    plan: LabPlan
+    client: Client
+    supervisor: Supervisor
+    scheduler: SchedulerControl
+    kubeconfig: Path
+    settings: tuple[Setting, ...]
+    """What the components run with, as read back."""
+
+
+@contextlib.asynccontextmanager
+async def started(
+    plan: LabPlan,
+    *,
+    programs: Mapping[str, Path],
+    crd_folders: Sequence[Path],
+    clock: Clock,
+    progress: Progress,
+) -> AsyncIterator[RunningLab]:
+    """The lab for the duration of the block; a component that dies ends the block with its story."""
+    await _refuse_unknown_flags(plan, programs)
+    admin = _write_identities(plan, clock)
+    async with contextlib.AsyncExitStack() as stack:
+        prober = await stack.enter_async_context(Prober(plan.site.pki))
+        supervisor = await stack.enter_async_context(
+            supervise(folder=plan.site.folder, programs=programs, pki=plan.site.pki, clock=clock)
+        )
+        if plan.control_plane.balancer is not None:
+            await stack.enter_async_context(balance(plan.control_plane.balancer, prober=prober, clock=clock))
+        client = await stack.enter_async_context(Client.connect(kubeconfig.load(admin), clock=clock))
+        with _told(progress, clock, "starting the control plane"):
+            await supervisor.start(plan.control_plane.components)
+            await installing.await_service_account(client, "default")
+        await _start_rest(plan, client, supervisor, crd_folders=crd_folders, progress=progress, clock=clock)
+        settings = await effective_settings(plan, supervisor.processes, prober)
+        refuse_contradictions(settings)
+        yield RunningLab(
+            plan=plan,
+            client=client,
+            supervisor=supervisor,
+            scheduler=SchedulerControl(supervisor, plan.scheduler_components, clock),
+            kubeconfig=admin,
+            settings=tuple(settings),
+        )
+
+
+async def _start_rest(
+    plan: LabPlan,
+    client: Client,
+    supervisor: Supervisor,
+    *,
+    crd_folders: Sequence[Path],
+    progress: Progress,
+    clock: Clock,
+) -> None:
+    """Scheduler and nodes, side by side: neither needs the other to start."""
+
+    async def scheduler() -> None:
+        await installing.install_crds(client, crd_folders)
+        await installing.install_objects(client, plan.base_objects)
+        await supervisor.start(plan.scheduler_components)
+
+    async def nodes() -> None:
+        await supervisor.start(plan.kubelet_components)
+        if plan.spec.nodes:
+            await installing.create_pool(client, Pool(name=DEFAULT_POOL, count=plan.spec.nodes))
+
+    nodes_part = f" and {plan.spec.nodes} nodes" if plan.spec.nodes else ""
+    with _told(progress, clock, f"starting scheduler {plan.spec.scheduler}{nodes_part}"):
+        async with tasks.owning() as group:
+            group.create_task(scheduler(), name="start the scheduler")
+            group.create_task(nodes(), name="start the nodes")
+
+
+def _write_identities(plan: LabPlan, clock: Clock) -> Path:
+    """Certificates and a kubeconfig for everybody; the admin's path."""
+    try:
+        plan.site.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        material = pki.create(plan.site.pki.folder, plan.identities, clock=clock)
+        for identity in plan.identities:
+            kubeconfigs.write(
+                plan.site.kubeconfig(identity.name),
+                server=plan.control_plane.url,
+                pki=material,
+                identity=identity.name,
+                lab=plan.spec.name,
+            )
+    except OSError as error:
+        raise EngineError(
+            f"the lab's folder {plan.site.folder} cannot be written: {error.strerror}; "
+            "free some space there, or set XDG_STATE_HOME to another disk"
+        ) from error
+    return plan.site.kubeconfig(ADMIN.name)
+
+
+async def _refuse_unknown_flags(plan: LabPlan, programs: Mapping[str, Path]) -> None:
+    """`--set` of a flag that the program doesn't have is a usage error, told before anything starts."""
+    for component in plan.components:
+        fields = plan.spec.settings.get(set_name(component), {})
+        if fields and not component.configured_by_file:
+            known = await known_flags(programs[component.program])
+            for field in fields:
+                refuse_unknown_flag(set_name(component), field, known)
+
+
+@contextlib.contextmanager
+def _told(progress: Progress, clock: Clock, what: str) -> Iterator[None]:
+    begun_ns = clock.monotonic_ns()
+    progress.begin(what)
+    yield
+    progress.end(format_duration((clock.monotonic_ns() - begun_ns) / NS_PER_S))

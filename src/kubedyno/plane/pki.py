@@ -1,0 +1,167 @@
+"""Certificates of one lab: its own CA, a certificate per identity, service account keys; keys are 0600.
+
+ECDSA P-256 throughout: a dozen keys in milliseconds, where RSA would cost more than starting etcd.
+"""
+
+import ipaddress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from kubedyno.kit.clock import NS_PER_S, Clock
+from kubedyno.kit.durable import write_atomic
+
+_VALID_FOR = timedelta(days=365)
+_SKEW = timedelta(hours=1)  # a certificate is valid a little before it was made, for clocks that step back
+_SERVER_NAMES = (
+    "localhost",
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    "kubernetes.default.svc.cluster.local",
+)
+_SERVER_ADDRESSES = ("127.0.0.1", "::1", "10.96.0.1")  # the last is the `kubernetes` service's cluster IP
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """Who a certificate speaks for: user name and groups in Kubernetes' terms; `server` for a serving one."""
+
+    name: str
+    """File name below `pki/`."""
+    user: str
+    groups: tuple[str, ...] = ()
+    server: bool = False
+
+
+class Pki(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the material lies."""
+
+    folder: Path
+
+    @property
+    def ca(self) -> Path:
+        """Certificate of the CA."""
+        return self.folder / "ca.crt"
+
+    @property
+    def ca_key(self) -> Path:
+        """Key of the CA; the controller-manager signs with it."""
+        return self.folder / "ca.key"
+
+    @property
+    def service_account_key(self) -> Path:
+        """Signs service account tokens."""
+        return self.folder / "sa.key"
+
+    @property
+    def service_account_public_key(self) -> Path:
+        """Verifies service account tokens."""
+        return self.folder / "sa.pub"
+
+    def cert(self, name: str) -> Path:
+        """Certificate of an identity."""
+        return self.folder / f"{name}.crt"
+
+    def key(self, name: str) -> Path:
+        """Key of an identity."""
+        return self.folder / f"{name}.key"
+
+
+def create(folder: Path, identities: tuple[Identity, ...], *, clock: Clock) -> Pki:
+    """Make a CA, service account keys and a certificate for each identity, below `folder` (0700)."""
+    folder.mkdir(parents=True, mode=0o700)
+    pki = Pki(folder=folder)
+    now = datetime.fromtimestamp(clock.wall_ns() // NS_PER_S, tz=UTC)
+    ca_key = ec.generate_private_key(ec.SECP256R1())
+    ca_name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kubedyno lab CA")])
+    ca = (
+        x509.CertificateBuilder()
+        .subject_name(ca_name)
+        .issuer_name(ca_name)
+        .public_key(ca_key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _SKEW)
+        .not_valid_after(now + _VALID_FOR)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(ca_key.public_key()), critical=False)
+        .add_extension(_key_usage(signs_certificates=True), critical=True)
+        .sign(ca_key, hashes.SHA256())
+    )
+    _write_pair(pki.ca, ca, pki.ca_key, ca_key)
+    for identity in identities:
+        key = ec.generate_private_key(ec.SECP256R1())
+        _write_pair(pki.cert(identity.name), _issue(identity, key, ca, ca_key, now), pki.key(identity.name), key)
+    service_account_key = ec.generate_private_key(ec.SECP256R1())
+    write_atomic(pki.service_account_key, _private_pem(service_account_key), mode=0o600)
+    write_atomic(
+        pki.service_account_public_key,
+        service_account_key.public_key().public_bytes(
+            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+        ),
+    )
+    return pki
+
+
+def _issue(
+    identity: Identity,
+    key: ec.EllipticCurvePrivateKey,
+    ca: x509.Certificate,
+    ca_key: ec.EllipticCurvePrivateKey,
+    now: datetime,
+) -> x509.Certificate:
+    """A certificate for `identity`; serving ones are client certificates too (an etcd member dials its peers)."""
+    subject = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in identity.groups]
+    subject.append(x509.NameAttribute(NameOID.COMMON_NAME, identity.user))
+    usages = [ExtendedKeyUsageOID.CLIENT_AUTH]
+    if identity.server:
+        usages.append(ExtendedKeyUsageOID.SERVER_AUTH)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(x509.Name(subject))
+        .issuer_name(ca.subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _SKEW)
+        .not_valid_after(now + _VALID_FOR)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(x509.ExtendedKeyUsage(usages), critical=False)
+        .add_extension(_key_usage(signs_certificates=False), critical=True)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key()), critical=False)
+    )
+    if identity.server:
+        names: list[x509.GeneralName] = [x509.DNSName(name) for name in _SERVER_NAMES]
+        names += [x509.IPAddress(ipaddress.ip_address(address)) for address in _SERVER_ADDRESSES]
+        builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
+    return builder.sign(ca_key, hashes.SHA256())
+
+
+def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=signs_certificates,
+        crl_sign=signs_certificates,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _write_pair(cert_path: Path, cert: x509.Certificate, key_path: Path, key: ec.EllipticCurvePrivateKey) -> None:
+    write_atomic(key_path, _private_pem(key), mode=0o600)
+    write_atomic(cert_path, cert.public_bytes(serialization.Encoding.PEM))
+
+
+def _private_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.TraditionalOpenSSL,
+        serialization.NoEncryption(),
+    )

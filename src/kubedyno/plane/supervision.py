@@ -1,0 +1,147 @@
+"""One supervisor turns components into processes: started in order, health awaited, exits noticed, stopped in order.
+
+async with supervise(folder=..., programs=..., pki=..., clock=...) as supervisor:
+    await supervisor.start(components)
+    ...                                # a component that exits unasked ends this block with ProcessFailure
+# everything is stopped here, the other way round
+"""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import AsyncIterator, Iterable, Mapping
+from pathlib import Path
+
+from kubedyno.kit import tasks
+from kubedyno.kit.clock import NS_PER_S, Clock
+from kubedyno.kit.durable import write_atomic
+from kubedyno.plane.component import Component, levels
+from kubedyno.plane.health import Prober
+from kubedyno.plane.pki import Pki
+from kubedyno.plane.processes import Process, exit_words
+
+_PROBE_EVERY_S = 0.05
+
+
+class Supervisor:
+    """Owns the processes of one lab."""
+
+    def __init__(
+        self,
+        *,
+        folder: Path,
+        programs: Mapping[str, Path],
+        prober: Prober,
+        clock: Clock,
+        watchers: asyncio.TaskGroup,
+    ) -> None:
+        self._folder = folder
+        self._programs = programs
+        self._prober = prober
+        self._clock = clock
+        self._watchers = watchers
+        self._processes: dict[str, Process] = {}
+        self._components: dict[str, Component] = {}
+        self._expected_to_end: set[str] = set()
+
+    @property
+    def processes(self) -> Mapping[str, Process]:
+        """The running processes by component name."""
+        return {name: process for name, process in self._processes.items() if process.running}
+
+    @property
+    def components(self) -> tuple[Component, ...]:
+        """All components that were ever started here, stopped ones too."""
+        return tuple(self._components.values())
+
+    async def start(self, components: Iterable[Component]) -> None:
+        """Start the components, each when those in its `after` are healthy; return when all are."""
+        wanted = tuple(components)
+        for component in wanted:
+            self._components[component.name] = component
+        healthy = {component.name: asyncio.Event() for component in wanted}
+
+        async def one(component: Component) -> None:
+            for name in component.after:
+                if name in healthy:
+                    await healthy[name].wait()
+            await self._start_one(component)
+            healthy[component.name].set()
+
+        async with tasks.owning() as group:
+            for component in wanted:
+                group.create_task(one(component), name=f"start {component.name}")
+
+    async def _start_one(self, component: Component) -> None:
+        for file in component.files:
+            file.path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(file.path, file.text, mode=file.mode)
+        program = self._programs[component.program]
+        process = await Process.spawn(component, program, self._folder, self._clock)
+        self._processes[component.name] = process
+        self._expected_to_end.discard(component.name)
+        self._watchers.create_task(self._watch(process), name=f"watch {component.name}")
+        await self._healthy(process)
+
+    async def _watch(self, process: Process) -> None:
+        """Raise when the process ends unasked: that cancels the block that owns the supervisor."""
+        code = await process.wait()
+        if process.component.name not in self._expected_to_end:
+            raise process.failure(exit_words(code))
+
+    async def _healthy(self, process: Process) -> None:
+        """Return when the component's probe succeeds; its exit is raised by its watcher."""
+        probe = process.component.ready
+        if probe is None:
+            return
+        deadline_ns = self._clock.monotonic_ns() + process.component.start_timeout_s * NS_PER_S
+        answer = await self._prober.ask(probe)
+        while not answer.healthy:
+            if self._clock.monotonic_ns() > deadline_ns:
+                raise process.failure(f"was not healthy ({probe.url}: {answer.said})")
+            await self._clock.sleep(_PROBE_EVERY_S)
+            answer = await self._prober.ask(probe)
+
+    async def stop(self, names: Iterable[str]) -> None:
+        """Stop these components, dependants first; unknown or ended ones are left alone."""
+        wanted = set(names)
+        self._expected_to_end |= wanted  # all at once: one that falls over while another stops is no news
+        chosen = tuple(c for c in self._components.values() if c.name in wanted)
+        alone = tuple(
+            Component(name=c.name, program=c.program, after=tuple(a for a in c.after if a in wanted)) for c in chosen
+        )
+        for level in reversed(levels(alone)):
+            async with tasks.owning() as group:
+                for component in level:
+                    process = self._processes.get(component.name)
+                    if process is not None:
+                        group.create_task(process.stop(), name=f"stop {component.name}")
+
+    async def restart(self, names: Iterable[str]) -> None:
+        """Start stopped components again, with the same data."""
+        await self.start(self._components[name] for name in names)
+
+    def send(self, names: Iterable[str], number: signal.Signals) -> None:
+        """Send a signal to running components."""
+        for name in names:
+            self._processes[name].send(number)
+
+    def kill(self, name: str) -> None:
+        """End a component as a crash would, and go on without it: a fault, not a failure of the lab."""
+        self._expected_to_end.add(name)
+        self._processes[name].send(signal.SIGKILL)
+
+    async def stop_all(self) -> None:
+        """Stop everything, dependants first."""
+        await self.stop(list(self._components))
+
+
+@contextlib.asynccontextmanager
+async def supervise(*, folder: Path, programs: Mapping[str, Path], pki: Pki, clock: Clock) -> AsyncIterator[Supervisor]:
+    """A supervisor for the duration of a block; `programs` gives each program's path by name."""
+    async with Prober(pki) as prober, tasks.owning() as watchers:
+        supervisor = Supervisor(folder=folder, programs=programs, prober=prober, clock=clock, watchers=watchers)
+        try:
+            yield supervisor
+        finally:
+            await supervisor.stop_all()

@@ -1,0 +1,41 @@
+"""KAI: scheduler, binder, podgrouper, podgroupcontroller and queuecontroller as plain processes."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from kubedyno.model.settings import Setting
+from kubedyno.model.workloads import Dialect
+from kubedyno.plane.component import Component
+from kubedyno.plane.health import Prober
+from kubedyno.plane.pki import Identity
+from kubedyno.plane.processes import Process
+from kubedyno.plane.site import Site
+from kubedyno.schedulers.kai import components, objects, readback
+
+
+class Kai:
+    """NVIDIA's KAI scheduler."""
+
+    name = "kai"
+    feature_gates: Mapping[str, bool] = MappingProxyType({})
+    runtime_config: Mapping[str, str] = MappingProxyType({})
+    asset_groups: tuple[str, ...] = ("kai",)
+    identities: tuple[Identity, ...] = components.IDENTITIES
+    dialect: Dialect = objects.KaiDialect()
+
+    def base_objects(self) -> list[dict[str, Any]]:
+        """Namespaces, rights, priority classes and the default queues."""
+        return objects.base()
+
+    def components(self, site: Site, *, after: tuple[str, ...], config: Mapping[str, Any]) -> tuple[Component, ...]:
+        """The five processes."""
+        return components.build(site, after=after, config=config)
+
+    async def read_back(self, processes: Mapping[str, Process], prober: Prober, site: Site) -> list[Setting]:
+        """What the scheduler's snapshot and the binder's metrics report."""
+        del site
+        return await readback.reported(processes, prober)
+
+
+KAI = Kai()

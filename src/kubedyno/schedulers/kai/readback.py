@@ -1,0 +1,110 @@
+"""KAI's effective settings, from what its processes say themselves.
+
+Client limits (`qps`, `burst`) appear in no endpoint of any process: for those the command line is all there is.
+"""
+
+import io
+import re
+import zipfile
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from kubedyno.kit.errors import EngineError
+from kubedyno.model.settings import Evidence, Setting
+from kubedyno.plane.component import Component, Probe
+from kubedyno.plane.health import Prober
+from kubedyno.plane.ports import LOOPBACK
+from kubedyno.plane.processes import Process
+
+_CONCURRENCY = re.compile(rb"^controller_runtime_max_concurrent_reconciles\{[^}]*\} (\S+)", re.MULTILINE)
+
+# Fields of the scheduler's parameters by the flags that set them. Zero values are left out of the snapshot.
+_SCHEDULER_PARAMETERS = {
+    "max-consolidation-preemptees": "maxNumberConsolidationPreemptees",
+    "schedule-period": "schedulePeriod",
+    "use-scheduling-signatures": "useSchedulingSignatures",
+    "full-hierarchy-fairness": "fullHierarchyFairness",
+    "detailed-fit-errors": "detailedFitErrors",
+    "allow-consolidating-reclaim": "allowConsolidatingReclaim",
+}
+
+
+async def reported(processes: Mapping[str, Process], prober: Prober) -> list[Setting]:
+    """What the processes report; a standby replica of the scheduler has no session and is left out."""
+    found: list[Setting] = []
+    for name, process in processes.items():
+        component = process.component
+        if component.program == "kai-scheduler" and component.ready is not None and component.ready.contains:
+            found += await _scheduler(name, component, prober)
+        elif component.program in {"kai-binder", "kai-podgrouper"}:
+            found += await _controller(name, component, prober)
+    return found
+
+
+async def _scheduler(name: str, component: Component, prober: Prober) -> list[Setting]:
+    url = f"http://{LOOPBACK}:{component.ports['plugins']}/get-snapshot"
+    snapshot = await prober.fetch(Probe(url=url))
+    try:
+        with zipfile.ZipFile(io.BytesIO(snapshot)) as archive:
+            document = msgspec.json.decode(archive.read("snapshot.json"))
+    except (zipfile.BadZipFile, KeyError, msgspec.DecodeError) as error:
+        raise EngineError(f"{name}: {url} did not answer with a snapshot: {error}") from error
+    parameters = document.get("schedulerParams") or {}
+    wanted = wanted_flags(component)
+    found = [
+        Setting(
+            component=name,
+            field=flag,
+            wanted=wanted.get(flag),
+            value=_in_words(flag, parameters.get(field)),
+            evidence=Evidence.REPORTED,
+            source=url,
+        )
+        for flag, field in _SCHEDULER_PARAMETERS.items()
+    ]
+    actions = str((document.get("config") or {}).get("actions", ""))
+    wanted_actions = component.files[0].text.partition("actions:")[2].partition("\n")[0].strip().strip("'\"")
+    found.append(
+        Setting(
+            component=name,
+            field="actions",
+            wanted=wanted_actions,
+            value=actions,
+            evidence=Evidence.REPORTED,
+            source=url,
+        )
+    )
+    return found
+
+
+async def _controller(name: str, component: Component, prober: Prober) -> list[Setting]:
+    url = f"http://{LOOPBACK}:{component.ports['metrics']}/metrics"
+    values = {float(value) for value in _CONCURRENCY.findall(await prober.fetch(Probe(url=url)))}
+    return [
+        Setting(
+            component=name,
+            field="max-concurrent-reconciles",
+            wanted=wanted_flags(component).get("max-concurrent-reconciles"),
+            value=f"{value:g}",
+            evidence=Evidence.REPORTED,
+            source=url,
+        )
+        for value in sorted(values)
+    ]
+
+
+def wanted_flags(component: Component) -> dict[str, str]:
+    """The flags that the plan gives the component."""
+    pairs = (arg.lstrip("-").partition("=") for arg in component.args)
+    return {name: value for name, _, value in pairs}
+
+
+def _in_words(flag: str, value: Any) -> str:
+    """A parameter as its flag is written: durations come in nanoseconds, absent means zero or false."""
+    if flag == "schedule-period":
+        return f"{(value or 0) / 1e9:g}s"
+    if value is None:
+        return "0" if flag == "max-consolidation-preemptees" else "false"
+    return str(value).lower() if isinstance(value, bool) else str(value)

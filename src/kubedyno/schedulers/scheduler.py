@@ -1,0 +1,58 @@
+"""What a lab asks of a scheduler, whichever it is."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from kubedyno.model.settings import Setting
+from kubedyno.model.workloads import Dialect
+from kubedyno.plane.component import Component
+from kubedyno.plane.health import Prober
+from kubedyno.plane.pki import Identity
+from kubedyno.plane.processes import Process
+from kubedyno.plane.site import Site
+
+
+class Scheduler(Protocol):
+    """A scheduler that can be mounted on a lab."""
+
+    @property
+    def name(self) -> str:
+        """Its name on the command line."""
+        ...
+
+    @property
+    def feature_gates(self) -> Mapping[str, bool]:
+        """Gates that it needs on the control plane."""
+        ...
+
+    @property
+    def runtime_config(self) -> Mapping[str, str]:
+        """APIs that it needs the API server to serve."""
+        ...
+
+    @property
+    def asset_groups(self) -> tuple[str, ...]:
+        """Groups of programs whose CRDs must be installed."""
+        ...
+
+    @property
+    def identities(self) -> tuple[Identity, ...]:
+        """Who its processes are to the API server."""
+        ...
+
+    @property
+    def dialect(self) -> Dialect:
+        """How workloads are written for it."""
+        ...
+
+    def base_objects(self) -> list[dict[str, Any]]:
+        """Objects that must exist before its processes start, CRDs aside."""
+        ...
+
+    def components(self, site: Site, *, after: tuple[str, ...], config: Mapping[str, Any]) -> tuple[Component, ...]:
+        """Its processes. `config` is the user's part of its configuration file, `site.settings` come on top."""
+        ...
+
+    async def read_back(self, processes: Mapping[str, Process], prober: Prober, site: Site) -> list[Setting]:
+        """The settings that its running processes report or show, beyond their command lines."""
+        ...
