@@ -52,7 +52,7 @@ def pod_bodies(count: int, *, prefix: str) -> list[bytes]:
                 "name": name,
                 "namespace": NAMESPACE,
                 "labels": {"app": "bench", "job-name": prefix, "index": str(number)},
-                "annotations": {"kubedyno/purpose": "x" * 200},
+                "annotations": {"kubedyno/purpose": "x" * 724},
             },
             "spec": {
                 "schedulerName": "nobody",
@@ -195,7 +195,7 @@ def _rows(label: str, found: dict[str, list[tuple[float, float]]], *, judged: bo
 
 async def _against_cluster(access: Access, *, creates: int, repeats: int) -> dict[str, list[tuple[float, float]]]:
     async with Client.connect(access) as client:
-        await client.create(NAMESPACES, {"metadata": {"name": NAMESPACE}})
+        await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
         try:
             return await _compare(access, creates=creates, repeats=repeats)
         finally:

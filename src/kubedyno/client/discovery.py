@@ -55,8 +55,8 @@ class Discovery:
             return f"the server has no kind {kind!r} in {api_version}: {suggestion(kind, kinds)}"
         versions = {known_version for known_version, _ in self._known}
         return (
-            f"the server has no API {api_version!r} (for kind {kind!r}): {suggestion(api_version, versions)}; "
-            "is the custom resource definition installed?"
+            f"the server has no API {api_version!r} (for kind {kind!r}); is its custom resource definition installed? "
+            f"If the name is wrong: {suggestion(api_version, versions)}"
         )
 
 

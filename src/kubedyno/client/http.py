@@ -1,6 +1,7 @@
 """The HTTP transport: aiohttp with verified TLS, a pool as large as the load, and errors in our own words."""
 
 import asyncio
+import os
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -298,7 +299,7 @@ def _unreachable(error: Exception, *, server: str, timeout_s: float) -> Unreacha
             remedy = "check that it speaks https and accepts the client certificate"
             sent, permanent = False, True
         case aiohttp.ClientConnectorError():
-            cause = f"cannot be connected to ({error.os_error.strerror or error.os_error})"
+            cause = f"cannot be connected to ({_os_reason(error.os_error)})"
             remedy, sent = "check that it is running and that the address is right", False
         case aiohttp.ConnectionTimeoutError():
             cause = f"did not accept a connection within {min(timeout_s, CONNECT_TIMEOUT_S):g} s"
@@ -310,6 +311,11 @@ def _unreachable(error: Exception, *, server: str, timeout_s: float) -> Unreacha
             cause = f"broke the connection ({str(error) or type(error).__name__})"
             sent = not _unsent(error)
     return Unreachable(server=server, cause=cause, remedy=remedy, sent=sent, permanent=permanent)
+
+
+def _os_reason(error: OSError) -> str:
+    """The system's words for the error: event loops put their own instead."""
+    return os.strerror(error.errno) if error.errno else str(error) or type(error).__name__
 
 
 def _unsent(error: BaseException) -> bool:

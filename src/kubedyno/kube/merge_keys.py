@@ -120,6 +120,7 @@ _FIELDS_OF_KINDS: Final[Mapping[tuple[str, str], Mapping[str, MergeKeys]]] = {
 }
 
 _OTHER_GROUPS: Final = {
+    "apiextensions.k8s.io",
     "authentication.k8s.io",
     "authorization.k8s.io",
     "coordination.k8s.io",

@@ -161,17 +161,17 @@ class _Operation:
             raise self._refused("the whole document cannot be the subject of this operation")
         parent = document
         for token in path[:-1]:
-            if isinstance(parent, list):
-                parent = parent[self._position(token, parent)]
-            else:
-                parent = parent.get(token)
+            parent = self._member(parent, token)
             if not isinstance(parent, dict | list):
                 raise self._refused(f"there is no object or array at {token!r} on the way")
         return parent
 
     def _read(self, document: Any, path: list[str]) -> Any:
-        parent = self._parent(document, path)
-        return parent[self._position(path[-1], parent)] if isinstance(parent, list) else parent.get(path[-1])
+        return self._member(self._parent(document, path), path[-1])
+
+    def _member(self, parent: Any, token: str) -> Any:
+        """What stands at `token`; null for a member that an object does not have."""
+        return parent[self._position(token, parent)] if isinstance(parent, list) else parent.get(token)
 
     def _take(self, document: Any, path: list[str]) -> Any:
         parent = self._parent(document, path)

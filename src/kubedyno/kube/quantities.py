@@ -5,7 +5,7 @@ of apimachinery holds it. Equality, order and hash look at the value only; the f
 
 Two things differ on purpose. Kubernetes prints some texts back as they came (`1.500`, `+5`, `01Ki`) because it
 caches them; here `str` is always the canonical form. And where int64 overflows there, Python's integers do not:
-a decimal quantity above 10^21 keeps its value and its suffix.
+a decimal quantity above 10^21 keeps its value and its suffix, and negative ones round alike at every size.
 """
 
 import enum

@@ -116,6 +116,10 @@ BUILT_IN: tuple[Resource, ...] = (
     ),
     *_group("batch", "v1", "Job jobs namespaced status", "CronJob cronjobs namespaced status"),
     *_group("autoscaling", "v2", "HorizontalPodAutoscaler horizontalpodautoscalers namespaced status"),
+    *_group("autoscaling", "v1", "HorizontalPodAutoscaler horizontalpodautoscalers namespaced status"),
+    *_group(
+        "certificates.k8s.io", "v1", "CertificateSigningRequest certificatesigningrequests cluster status approval"
+    ),
     *_group("coordination.k8s.io", "v1", "Lease leases namespaced"),
     *_group("policy", "v1", "PodDisruptionBudget poddisruptionbudgets namespaced status"),
     *_group("scheduling.k8s.io", "v1", "PriorityClass priorityclasses cluster"),
@@ -170,6 +174,8 @@ BUILT_IN: tuple[Resource, ...] = (
         "MutatingWebhookConfiguration mutatingwebhookconfigurations cluster",
         "ValidatingAdmissionPolicy validatingadmissionpolicies cluster status",
         "ValidatingAdmissionPolicyBinding validatingadmissionpolicybindings cluster",
+        "MutatingAdmissionPolicy mutatingadmissionpolicies cluster",
+        "MutatingAdmissionPolicyBinding mutatingadmissionpolicybindings cluster",
     ),
     *_group("discovery.k8s.io", "v1", "EndpointSlice endpointslices namespaced"),
     *_group(
@@ -178,6 +184,8 @@ BUILT_IN: tuple[Resource, ...] = (
         "NetworkPolicy networkpolicies namespaced",
         "Ingress ingresses namespaced status",
         "IngressClass ingressclasses cluster",
+        "IPAddress ipaddresses cluster",
+        "ServiceCIDR servicecidrs cluster status",
     ),
     *_group("node.k8s.io", "v1", "RuntimeClass runtimeclasses cluster"),
     *_group(

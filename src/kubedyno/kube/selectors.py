@@ -40,9 +40,7 @@ class Operator(enum.Enum):
 
 
 _WRITTEN_OPERATORS: Final = {
-    operator.value: operator
-    for operator in Operator
-    if operator not in {Operator.EXISTS, Operator.DOES_NOT_EXIST}
+    operator.value: operator for operator in Operator if operator not in {Operator.EXISTS, Operator.DOES_NOT_EXIST}
 }
 _OBJECT_OPERATORS: Final = {
     "In": Operator.IN,
@@ -149,15 +147,12 @@ class LabelSelector(msgspec.Struct, frozen=True):
         if selector is None:
             return cls(matches_nothing=True)
         requirements = [
-            Requirement.of(key, Operator.EQUALS, (value,))
-            for key, value in (selector.get("matchLabels") or {}).items()
+            Requirement.of(key, Operator.EQUALS, (value,)) for key, value in (selector.get("matchLabels") or {}).items()
         ]
         for expression in selector.get("matchExpressions") or []:
             name = expression.get("operator")
             if name not in _OBJECT_OPERATORS:
-                raise UsageError(
-                    f"{name!r} is no operator of a label selector: use In, NotIn, Exists or DoesNotExist"
-                )
+                raise UsageError(f"{name!r} is no operator of a label selector: use In, NotIn, Exists or DoesNotExist")
             values = expression.get("values") or ()
             requirements.append(Requirement.of(expression.get("key") or "", _OBJECT_OPERATORS[name], values))
         return cls(_sorted_by_key(requirements))
@@ -286,10 +281,12 @@ class FieldSelector(msgspec.Struct, frozen=True):
     def parse(cls, text: str) -> "FieldSelector":
         r"""The selector of a `fieldSelector` query parameter.
 
-        In values, backslash, comma and equals sign are written `\\`, `\,` and `\=`. Empty terms are ignored.
+        In values, backslash, comma and equals sign are written `\\`, `\,` and `\=`. Empty terms are ignored,
+        also a lone `=`.
         """
         parts = sorted(filter(None, re.findall(r"(?:\\.|[^,\\]|\\$)*", text, re.DOTALL)))
-        return cls(tuple(_field_term(part, text) for part in parts))
+        terms = [_field_term(part, text) for part in parts]
+        return cls(tuple(term for term in terms if term.path or term.value))
 
     def matches(self, obj: Mapping[str, Any]) -> bool:
         """Whether the object is selected. A field that is missing counts as the empty text.

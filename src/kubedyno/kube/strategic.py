@@ -140,7 +140,10 @@ def _merge_ordered_lists(original: _Object, patch: _Object, keys: MergeKeys, whe
 
 
 def _check_order(wanted: list[Any], order_ids: list[Any], identity: _Identity, where: str) -> None:
-    """The items of the patch must be in the order list, in the same order; directives are not items."""
+    """The items of the patch must be in the order list, in the same order; directives are not items.
+
+    apimachinery also refuses a `$patch: replace` that stands behind the last ordered item; that is not imitated.
+    """
     if not order_ids:
         return
     rest = iter(order_ids)

@@ -29,9 +29,9 @@ class Orders(msgspec.Struct, frozen=True, kw_only=True):
     """What the starter found out before: where the programs and CRDs are."""
 
     spec: LabSpec
-    programs: dict[str, Path]
+    programs: dict[str, str]
     versions: dict[str, str]
-    crd_folders: tuple[Path, ...]
+    crd_folders: tuple[str, ...]
 
 
 class Telling:
@@ -69,7 +69,11 @@ async def own(folder: LabFolder, orders: Orders, telling: Telling, clock: Clock)
     begun_at = rfc3339(clock.wall_ns())
     folder.write_status(_status(orders, "starting", begun_at, folder.path, None))
     async with started(
-        plan, programs=orders.programs, crd_folders=orders.crd_folders, clock=clock, progress=telling
+        plan,
+        programs={name: Path(path) for name, path in orders.programs.items()},
+        crd_folders=tuple(map(Path, orders.crd_folders)),
+        clock=clock,
+        progress=telling,
     ) as lab:
         ready = _status(orders, "ready", begun_at, lab.kubeconfig, lab)
         end = asyncio.Event()

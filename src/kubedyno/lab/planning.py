@@ -71,7 +71,7 @@ def plan(spec: LabSpec, *, folder: Path, draw_port: PortSource) -> LabPlan:
     )
     after = control_plane.servers
     scheduler_components = scheduler.components(site, after=after, config=spec.scheduler_config) if scheduler else ()
-    kubelet = kwok.controller(site, stages=spec.stages or pools.default_stages(), after=after)
+    kubelet = kwok.controller(site, stages=tuple(map(Path, spec.stages)) or pools.default_stages(), after=after)
     _refuse_unknown(spec, (*control_plane.components, *scheduler_components, kubelet))
     return LabPlan(
         spec=spec,

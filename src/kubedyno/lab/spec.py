@@ -36,11 +36,11 @@ class LabSpec(msgspec.Struct, frozen=True, kw_only=True):
     feature_gates: Mapping[str, bool] = {}
     runtime_config: Mapping[str, str] = {}
     audit_log: bool = False
-    stages: tuple[Path, ...] = ()
+    stages: tuple[str, ...] = ()
     """Stage files for KWOK; none means the default set."""
     scheduler_config: Mapping[str, Any] = {}
     """Laid over the scheduler's configuration file."""
-    bin_dir: Path | None = None
+    bin_dir: str | None = None
 
 
 def check(spec: LabSpec) -> LabSpec:
@@ -61,7 +61,7 @@ def check(spec: LabSpec) -> LabSpec:
     if not 0 <= spec.nodes <= _NODES_AT_MOST:
         raise UsageError(f"--nodes {spec.nodes}: a lab has 0 to {_NODES_AT_MOST} nodes")
     for path in (*spec.stages, *((spec.bin_dir,) if spec.bin_dir else ())):
-        if not path.exists():
+        if not Path(path).exists():
             raise UsageError(f"{path} does not exist: --stages names files, --bin-dir a folder of programs")
     return spec
 

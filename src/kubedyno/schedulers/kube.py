@@ -116,6 +116,8 @@ class KubeScheduler:
                     "config": str(file.path),
                     "authentication-kubeconfig": kubeconfig,
                     "authorization-kubeconfig": kubeconfig,
+                    # Else it learns the CA from the API server some time after it says that it is ready.
+                    "client-ca-file": str(site.pki.ca),
                     "bind-address": LOOPBACK,
                     "secure-port": port,
                     "feature-gates": site.gates_flag(),
@@ -133,7 +135,7 @@ class KubeScheduler:
         for name, process in processes.items():
             url = f"https://{LOOPBACK}:{process.component.ports['secure']}/configz"
             body = await prober.fetch(Probe(url=url, identity=ADMIN.name, self_signed=True))
-            reported = msgspec.json.decode(body).get("kubescheduler.config.k8s.io")
+            reported = msgspec.json.decode(body).get("componentconfig")
             if reported is None:
                 raise EngineError(f"{name} reports no configuration at {url}; is it a kube-scheduler?")
             written = yaml.safe_load(process.component.files[0].text)

@@ -1,0 +1,107 @@
+"""Options that several commands share, and the lab spec that they make."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def lab_options(command: Command) -> Command:
+    """What decides what a lab is."""
+    options = [
+        click.option("--engine", default="local", show_default=True, help="embedded | local"),
+        click.option("--scheduler", default="kube-scheduler", show_default=True, help="kube-scheduler | kai | none"),
+        click.option("--kubelet", default="kwok", show_default=True, help="builtin | kwok"),
+        click.option(
+            "--profile",
+            default="scale",
+            show_default=True,
+            help="production keeps fsync, fairness and client limits; unthrottled removes them; "
+            "scale is unthrottled plus the tuning of KAI's scale tests.",
+        ),
+        click.option(
+            "--set",
+            "settings",
+            multiple=True,
+            metavar="COMPONENT.FIELD=VALUE",
+            help="A setting of a component: a flag (binder.qps=20), or a path in its configuration file "
+            "(kube-scheduler.clientConnection.qps=20).",
+        ),
+        click.option("--scheduler-config", type=click.Path(path_type=Path), help="Laid over the scheduler's own."),
+        click.option("--feature-gates", multiple=True, metavar="GATE=BOOL,...", help="For the control plane."),
+        click.option("--runtime-config", multiple=True, metavar="GROUP/VERSION=BOOL,...", help="APIs to serve."),
+        click.option("--audit-log", is_flag=True, help="Let the API server keep an audit log."),
+        click.option(
+            "--ha",
+            is_flag=False,
+            flag_value="stacked",
+            default="none",
+            help="Three API servers on three etcd members, two schedulers, behind a balancer: stacked | external.",
+        ),
+        click.option(
+            "--stages", multiple=True, type=click.Path(path_type=Path), help="Stage files for KWOK, instead of ours."
+        ),
+        click.option("--bin-dir", type=click.Path(path_type=Path), help="A folder with programs to prefer."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def lab_spec(
+    *,
+    name: str,
+    nodes: int,
+    engine: str,
+    scheduler: str,
+    kubelet: str,
+    profile: str,
+    settings: tuple[str, ...],
+    scheduler_config: Path | None,
+    feature_gates: tuple[str, ...],
+    runtime_config: tuple[str, ...],
+    audit_log: bool,
+    ha: str,
+    stages: tuple[Path, ...],
+    bin_dir: Path | None,
+) -> Any:
+    """The checked LabSpec that the options mean."""
+    from kubedyno.lab import spec as specs
+    from kubedyno.plane import settings as plane_settings
+
+    return specs.check(
+        specs.LabSpec(
+            name=name,
+            nodes=nodes,
+            engine=engine,
+            scheduler=scheduler,
+            kubelet=kubelet,
+            profile=profile,
+            settings=plane_settings.parse(settings),
+            scheduler_config=_read_config(scheduler_config),
+            feature_gates=specs.parse_gates(feature_gates),
+            runtime_config=specs.parse_runtime_config(runtime_config),
+            audit_log=audit_log,
+            ha=ha,  # type: ignore[arg-type] # checked by specs.check
+            stages=tuple(str(path.absolute()) for path in stages),
+            bin_dir=str(bin_dir.absolute()) if bin_dir else None,
+        )
+    )
+
+
+def _read_config(path: Path | None) -> Mapping[str, Any]:
+    if path is None:
+        return {}
+    from kubedyno.kit.errors import UsageError
+    from kubedyno.kube import codec
+
+    try:
+        documents = codec.read_yaml(path.read_bytes(), source=str(path))
+    except OSError as error:
+        raise UsageError(f"--scheduler-config {path}: {error.strerror}") from error
+    if len(documents) != 1:
+        raise UsageError(f"--scheduler-config {path}: holds {len(documents)} documents; give one")
+    return documents[0]
