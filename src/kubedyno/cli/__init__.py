@@ -86,4 +86,3 @@ def _fail(message: str, code: int) -> int:
         traceback.print_exc()
     click.echo(f"kubedyno: {message}", err=True)
     return code
-

@@ -9,11 +9,11 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
-import yaml
 
 from kubedyno.client.access import Access, ExecPlugin, StaticToken, TokenFile, TokenSource, in_cluster
 from kubedyno.kit.errors import UsageError
 from kubedyno.kit.nearest import suggestion
+from kubedyno.kube import codec
 
 EXEC_API_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 EXEC_EXTENSION = "client.authentication.k8s.io/exec"
@@ -137,17 +137,11 @@ def load(path: Path | None = None, *, context: str | None = None, env: Mapping[s
 
 def parse(data: bytes, file: Path) -> _File:
     """One file's content; errors name the file and the field."""
-    try:
-        document = yaml.load(data, Loader=yaml.CSafeLoader)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f"{file}:{mark.line + 1}" if mark else str(file)
-        problem = getattr(error, "problem", None) or str(error)
-        raise UsageError(f"{place}: the kubeconfig is no YAML: {problem}") from error
-    if document is None:
+    documents = codec.read_yaml(data, source=str(file))
+    if not documents:
         return _File()
     try:
-        return msgspec.convert(_without_nulls(document), _File)
+        return msgspec.convert(_without_nulls(documents[0]), _File)
     except msgspec.ValidationError as error:
         raise UsageError(f"{file}: the kubeconfig is malformed: {error}") from error
 

@@ -1,6 +1,11 @@
 """How long work tells what it is doing; how it is drawn is the command's business."""
 
+import contextlib
+from collections.abc import Iterator
 from typing import Protocol
+
+from kubedyno.kit.clock import NS_PER_S, Clock
+from kubedyno.kit.units import format_duration
 
 
 class Progress(Protocol):
@@ -30,3 +35,16 @@ class Quiet:
 
     def end(self, outcome: str = "done") -> None:
         """Ignore it."""
+
+
+@contextlib.contextmanager
+def told(progress: Progress, clock: Clock, what: str) -> Iterator[None]:
+    """One piece of work, told with the time that it took, or that it failed."""
+    begun_ns = clock.monotonic_ns()
+    progress.begin(what)
+    try:
+        yield
+    except BaseException:
+        progress.end("failed")
+        raise
+    progress.end(format_duration((clock.monotonic_ns() - begun_ns) / NS_PER_S))

@@ -107,7 +107,7 @@ def read_yaml(text: str | bytes, *, source: str) -> list[Object]:
         place = f"{source}:{mark.line + 1}:{mark.column + 1}" if mark else source
         raise UsageError(f"{place}: {error.problem or error.context or 'the YAML cannot be read'}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UsageError(f"{source}: the YAML cannot be read: {error}") from error
+        raise UsageError(f"{source}: the YAML cannot be read: {' '.join(str(error).split())}") from error
 
 
 def _documents(loader: _Loader, source: str) -> Iterator[Object]:

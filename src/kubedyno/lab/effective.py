@@ -52,8 +52,7 @@ def refuse_contradictions(settings: Iterable[Setting]) -> None:
     wrong = [setting for setting in settings if setting.contradicted]
     if wrong:
         told = "; ".join(
-            f"{one.component}.{one.field} was set to {one.wanted}, but {one.source} says {one.value}"
-            for one in wrong
+            f"{one.component}.{one.field} was set to {one.wanted}, but {one.source} says {one.value}" for one in wrong
         )
         raise EngineError(f"a setting did not arrive: {told}; check the program that --bin-dir or the PATH gives")
 

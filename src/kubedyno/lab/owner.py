@@ -31,6 +31,7 @@ class Orders(msgspec.Struct, frozen=True, kw_only=True):
     spec: LabSpec
     programs: dict[str, str]
     versions: dict[str, str]
+    sources: dict[str, str]
     crd_folders: tuple[str, ...]
 
 

@@ -24,5 +24,6 @@ async def orders(plan: LabPlan, *, cache: Path, env: Mapping[str, str], progress
         spec=plan.spec,
         programs={name: str(program.path) for name, program in found.items()},
         versions={name: program.version for name, program in found.items()},
+        sources={name: program.source for name, program in found.items()},
         crd_folders=tuple(map(str, folders)),
     )

@@ -6,7 +6,7 @@ async with started(plan, programs=..., crds=..., clock=..., progress=...) as lab
 """
 
 import contextlib
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,10 +14,9 @@ import msgspec
 from kubedyno.client import kubeconfig
 from kubedyno.client.rest import Client
 from kubedyno.kit import tasks
-from kubedyno.kit.clock import NS_PER_S, Clock
+from kubedyno.kit.clock import Clock
 from kubedyno.kit.errors import EngineError
-from kubedyno.kit.progress import Progress
-from kubedyno.kit.units import format_duration
+from kubedyno.kit.progress import Progress, told
 from kubedyno.lab import installing
 from kubedyno.lab.effective import effective_settings, refuse_contradictions
 from kubedyno.lab.planning import LabPlan
@@ -67,7 +66,7 @@ async def started(
         if plan.control_plane.balancer is not None:
             await stack.enter_async_context(balance(plan.control_plane.balancer, prober=prober, clock=clock))
         client = await stack.enter_async_context(Client.connect(kubeconfig.load(admin), clock=clock))
-        with _told(progress, clock, "starting the control plane"):
+        with told(progress, clock, "starting the control plane"):
             await supervisor.start(plan.control_plane.components)
             await installing.await_service_account(client, "default")
         await _start_rest(plan, client, supervisor, crd_folders=crd_folders, progress=progress, clock=clock)
@@ -105,7 +104,7 @@ async def _start_rest(
             await installing.create_pool(client, Pool(name=DEFAULT_POOL, count=plan.spec.nodes))
 
     nodes_part = f" and {plan.spec.nodes} nodes" if plan.spec.nodes else ""
-    with _told(progress, clock, f"starting scheduler {plan.spec.scheduler}{nodes_part}"):
+    with told(progress, clock, f"starting scheduler {plan.spec.scheduler}{nodes_part}"):
         async with tasks.owning() as group:
             group.create_task(scheduler(), name="start the scheduler")
             group.create_task(nodes(), name="start the nodes")
@@ -140,11 +139,3 @@ async def _refuse_unknown_flags(plan: LabPlan, programs: Mapping[str, Path]) -> 
             known = await known_flags(programs[component.program])
             for field in fields:
                 refuse_unknown_flag(set_name(component), field, known)
-
-
-@contextlib.contextmanager
-def _told(progress: Progress, clock: Clock, what: str) -> Iterator[None]:
-    begun_ns = clock.monotonic_ns()
-    progress.begin(what)
-    yield
-    progress.end(format_duration((clock.monotonic_ns() - begun_ns) / NS_PER_S))

@@ -52,7 +52,7 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
     stop_timeout_s: float = 10.0
     """How long SIGTERM may take before SIGKILL."""
     role: str = ""
-    """What it is in the lab: `control-plane`, `scheduler`, `kubelet`. Pausing a scheduler looks at this and `decides`."""
+    """What it is in the lab: `control-plane`, `scheduler`, `kubelet`."""
     called: str = ""
     """Its name in `--set`; empty: `name`. Replicas share one."""
     configured_by_file: bool = False

@@ -30,8 +30,11 @@ class Prober:
         self._contexts: dict[tuple[str | None, bool], ssl.SSLContext] = {}
 
     async def __aenter__(self) -> Self:
+        # A connection each: kept ones would break noisily when the servers behind them are stopped.
         self._session = aiohttp.ClientSession(
-            timeout=aiohttp.ClientTimeout(total=_ANSWER_WITHIN_S), cookie_jar=aiohttp.DummyCookieJar()
+            connector=aiohttp.TCPConnector(force_close=True),
+            timeout=aiohttp.ClientTimeout(total=_ANSWER_WITHIN_S),
+            cookie_jar=aiohttp.DummyCookieJar(),
         )
         return self
 

@@ -62,7 +62,7 @@ class Process:
                     env=env,
                     cwd=folder,
                     start_new_session=True,  # a ctrl-C in the terminal is ours to handle, not the child's
-                    preexec_fn=die_with(os.getpid()),  # noqa: PLW1509 - prctl and getppid only, no locks
+                    preexec_fn=die_with(os.getpid()),  # prctl and getppid only: no lock can be held
                 )
             except OSError as error:
                 raise ProcessFailure(

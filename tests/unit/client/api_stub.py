@@ -1,7 +1,7 @@
 """A scripted API server on loopback, a clock that jumps, and certificates: what the tests of the client share."""
 
 import asyncio
-import datetime
+import datetime as dt
 import ipaddress
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -194,7 +194,7 @@ class Authority:
         )
 
     def _signed(self, subject: x509.Name, key: ec.EllipticCurvePrivateKey, *, ca: bool) -> x509.Certificate:
-        start = datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC)
+        start = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
         names = [x509.DNSName("api.test"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
         return (
             x509.CertificateBuilder()
@@ -203,7 +203,7 @@ class Authority:
             .public_key(key.public_key())
             .serial_number(x509.random_serial_number())
             .not_valid_before(start)
-            .not_valid_after(start + datetime.timedelta(days=36500))
+            .not_valid_after(start + dt.timedelta(days=36500))
             .add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
             .add_extension(x509.SubjectAlternativeName(names), critical=False)
             .sign(self._key, hashes.SHA256())

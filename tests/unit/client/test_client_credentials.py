@@ -124,9 +124,7 @@ async def test_a_certificate_from_the_plugin_is_presented_and_replaced(
         access = Access(server=stub.url, ca_data=authority.pem, token_source=plugin.config())
         async with Client.connect(access, clock=clock) as client:
             await client.get(PODS, "a", namespace="ns")
-            plugin.answers(
-                answer(clientCertificateData=second.certificate.decode(), clientKeyData=second.key.decode())
-            )
+            plugin.answers(answer(clientCertificateData=second.certificate.decode(), clientKeyData=second.key.decode()))
             await clock.sleep(2)
             await client.get(PODS, "a", namespace="ns")
     assert len(plugin.runs) == 2
@@ -165,9 +163,7 @@ async def test_plugins_that_fail_are_told_in_one_sentence(
     assert "user 'u'" in str(caught.value)
 
 
-async def test_a_plugin_that_hangs_is_ended(
-    plugin: Plugin, clock: JumpClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_plugin_that_hangs_is_ended(plugin: Plugin, clock: JumpClock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kubedyno.client.credentials.PLUGIN_TIMEOUT_S", 0.05)
     plugin.write_script("echo $$ > $DIR/pid; exec sleep 600")
     with pytest.raises(EngineError, match="gave no answer"):

@@ -35,9 +35,9 @@ async def test_tls_is_verified_with_the_given_authority(authority: Authority, tm
 async def test_a_wrong_authority_is_one_sentence(authority: Authority, tmp_path: Path) -> None:
     async with serving(server_context(authority, tmp_path)) as stub:
         for ca_data in (Authority("another").pem, None):
-            with pytest.raises(Unreachable, match="certificate that cannot be trusted .* check certificate-authority"):
+            with pytest.raises(Unreachable, match=r"certificate that cannot be trusted .* check certificate-authority"):
                 await fetch(Access(server=stub.url, ca_data=ca_data))
-        with pytest.raises(Unreachable, match="other.test") as caught:
+        with pytest.raises(Unreachable, match=r"other\.test") as caught:
             await fetch(Access(server=stub.url, ca_data=authority.pem, tls_server_name="other.test"))
     assert caught.value.permanent
     assert not caught.value.sent
@@ -49,9 +49,7 @@ async def test_the_client_certificate_is_presented(authority: Authority, tmp_pat
     async with serving(server_context(authority, tmp_path, clients=people)) as stub:
         stub.on("GET", ONE, reply(pod("a")))
         await fetch(
-            Access(
-                server=stub.url, ca_data=authority.pem, client_certificate=me.certificate, client_key=me.key
-            )
+            Access(server=stub.url, ca_data=authority.pem, client_certificate=me.certificate, client_key=me.key)
         )
         with pytest.raises(Unreachable):
             await fetch(
@@ -66,7 +64,7 @@ async def test_the_client_certificate_is_presented(authority: Authority, tmp_pat
 
 
 async def test_https_to_a_plain_server_is_an_error_in_our_words(stub: Stub) -> None:
-    with pytest.raises(Unreachable, match="TLS handshake|cannot be connected to"):
+    with pytest.raises(Unreachable, match=r"TLS handshake|cannot be connected to"):
         await fetch(Access(server=stub.url.replace("http:", "https:"), insecure=True))
 
 
@@ -201,10 +199,12 @@ async def test_no_more_requests_are_in_flight_than_connections(stub: Stub, clock
         return await reply(pod("a"))(request)
 
     stub.on("GET", ONE, slow)
-    async with Client.connect(Access(server=stub.url), connections=3, clock=clock) as client:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(12):
-                group.create_task(client.get(PODS, "a", namespace="ns"))
+    async with (
+        Client.connect(Access(server=stub.url), connections=3, clock=clock) as client,
+        asyncio.TaskGroup() as group,
+    ):
+        for _ in range(12):
+            group.create_task(client.get(PODS, "a", namespace="ns"))
     assert most == 3
 
 

@@ -84,9 +84,7 @@ async def test_a_first_page_that_is_gone_is_an_error(client: Client, stub: Stub)
 
 async def test_create_takes_the_namespace_from_the_object(client: Client, stub: Stub) -> None:
     stub.on("POST", COLLECTION, reply(pod("a"), code=201))
-    created = await client.create(
-        PODS, pod("a"), dry_run=True, field_validation="Strict", field_manager="me"
-    )
+    created = await client.create(PODS, pod("a"), dry_run=True, field_validation="Strict", field_manager="me")
     assert created == pod("a")
     assert stub.seen[0].object == pod("a")
     assert stub.seen[0].query == {"dryRun": "All", "fieldValidation": "Strict", "fieldManager": "me"}
@@ -215,13 +213,13 @@ async def test_raw_requests_give_whatever_comes_once(client: Client, stub: Stub)
 
 async def test_a_failure_carries_the_status(client: Client, stub: Stub) -> None:
     stub.on("GET", ONE, failing(404, 'pods "a" not found'))
-    with pytest.raises(ApiError, match='GET .*/pods/a failed with 404 NotFound: pods "a" not found') as caught:
+    with pytest.raises(ApiError, match=r'GET .*/pods/a failed with 404 NotFound: pods "a" not found') as caught:
         await client.get(PODS, "a", namespace="ns")
     error = caught.value
     assert isinstance(error, EngineError)
     assert (error.code, error.reason, error.method, error.path) == (404, "NotFound", "GET", ONE)
     assert error.is_not_found
-    assert not (error.is_conflict or error.is_gone or error.is_already_exists)
+    assert [error.is_conflict, error.is_gone, error.is_already_exists] == [False, False, False]
 
 
 async def test_predicates_tell_exists_from_conflict(client: Client, stub: Stub) -> None:

@@ -115,16 +115,14 @@ async def test_a_write_that_was_sent_and_not_answered_is_never_repeated(
     stub.on(method, COLLECTION if method == "POST" else ONE, reset, reply(pod("a")))
     # The connection is a persistent one: that is where aiohttp by itself would repeat PUT and DELETE.
     await client.get(PODS, "a", namespace="ns")
+    writes = {
+        "POST": lambda: client.create(PODS, pod("a")),
+        "PUT": lambda: client.update(PODS, pod("a")),
+        "PATCH": lambda: client.patch(PODS, "a", {}, kind="merge", namespace="ns"),
+        "DELETE": lambda: client.delete(PODS, "a", namespace="ns"),
+    }
     with pytest.raises(Unreachable, match="broke the connection") as caught:
-        match method:
-            case "POST":
-                await client.create(PODS, pod("a"))
-            case "PUT":
-                await client.update(PODS, pod("a"))
-            case "PATCH":
-                await client.patch(PODS, "a", {}, kind="merge", namespace="ns")
-            case _:
-                await client.delete(PODS, "a", namespace="ns")
+        await writes[method]()
     assert caught.value.sent
     assert len(stub.seen_as(method)) == 1
     assert clock.slept_s == []

@@ -1,9 +1,12 @@
 """Small fakes: programs that are shell scripts, Go binaries that are a few bytes, and a `go` that does as told."""
 
+import asyncio
+import contextlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
+import psutil
 import pytest
 
 # `build` runs $FAKE_GO_BUILD first, then writes a program that answers like etcd; every call is logged.
@@ -41,6 +44,28 @@ class Recorder:
 @pytest.fixture
 def progress() -> Recorder:
     return Recorder()
+
+
+@pytest.fixture
+def until() -> Callable[[Callable[[], object]], Awaitable[None]]:
+    """Wait for what other processes do."""
+
+    async def wait(condition: Callable[[], object]) -> None:
+        async with asyncio.timeout(20):
+            while not condition():  # noqa: ASYNC110 - other processes set no events
+                await asyncio.sleep(0.02)
+
+    return wait
+
+
+@pytest.fixture
+def is_running() -> Callable[[int], bool]:
+    def look(pid: int) -> bool:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+        return False
+
+    return look
 
 
 @pytest.fixture

@@ -81,7 +81,7 @@ def base() -> list[dict[str, Any]]:
 
 
 def _queue(name: str, *, parent: str | None) -> dict[str, Any]:
-    spec: dict[str, Any] = {"resources": {kind: _UNLIMITED for kind in ("gpu", "cpu", "memory")}}
+    spec: dict[str, Any] = {"resources": dict.fromkeys(("gpu", "cpu", "memory"), _UNLIMITED)}
     if parent is not None:
         spec["parentQueue"] = parent
     return {"apiVersion": "scheduling.run.ai/v2", "kind": "Queue", "metadata": {"name": name}, "spec": spec}

@@ -1,0 +1,237 @@
+"""The runner: one lab per trial, the scenario on it, and what came out, told to the sink."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kubedyno import __version__
+from kubedyno.client.informer import Informer
+from kubedyno.client.watching import WatchCounts
+from kubedyno.kit import tasks
+from kubedyno.kit.clock import NS_PER_S, Clock, rfc3339
+from kubedyno.kit.errors import CheckFailed, ExitCode, InvalidRun, KubedynoError
+from kubedyno.kit.progress import Progress, told
+from kubedyno.kube.resources import PODS
+from kubedyno.lab import installing, planning
+from kubedyno.lab.folders import LabFolder
+from kubedyno.lab.lab import Lab
+from kubedyno.lab.owner import Orders
+from kubedyno.lab.scenario import Scenario
+from kubedyno.lab.sink import Sink
+from kubedyno.lab.starting import RunningLab, started
+from kubedyno.measure import host
+from kubedyno.measure.host import Usage
+from kubedyno.measure.recorder import Recorder
+from kubedyno.measure.records import FORMAT, AuditLine, Program, RunRecord, TrialRecord, Verdict
+from kubedyno.model.settings import Setting
+from kubedyno.plane.ports import free_ports
+from kubedyno.schedulers import SCHEDULERS
+
+_STALL_LIMIT_S = 0.5
+_STALL_PROBE_S = 0.02
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be run: a scenario with all its parameters."""
+
+    scenario: Scenario
+    parameters: Mapping[str, Any]
+    seed: int
+
+
+class _Outcome(msgspec.Struct, kw_only=True):
+    """What a trial has come to so far: kept apart, so that a failure loses nothing."""
+
+    recorder: Recorder
+    lab: Lab | None = None
+    usage: Usage | None = None
+    watch: WatchCounts | None = None
+    settings: tuple[Setting, ...] = ()
+    begun_ns: int = 0
+    ready_ns: int = 0
+    ended_ns: int = 0
+    longest_stall_s: float = 0.0
+
+
+async def run_trial(
+    trial: Trial, *, orders: Orders, folder: LabFolder, sink: Sink, clock: Clock, progress: Progress
+) -> Verdict:
+    """Bring a lab up, run the scenario, take the lab down, and tell the sink; errors become the verdict.
+
+    An interruption is told and then goes on its way.
+    """
+    outcome = _Outcome(recorder=Recorder(), begun_ns=clock.wall_ns())
+    error: BaseException | None = None
+    try:
+        await _run(trial, outcome, orders=orders, folder=folder, clock=clock, progress=progress)
+    except (KubedynoError, asyncio.CancelledError) as caught:
+        error = caught
+    outcome.ended_ns = outcome.ended_ns or clock.wall_ns()
+    record = _record(trial, orders, outcome, error)
+    sink.trial(
+        record,
+        objects=outcome.recorder.rows,
+        series=outcome.usage.rows if outcome.usage else (),
+        logs=folder.path / "logs",
+    )
+    if isinstance(error, asyncio.CancelledError):
+        raise error
+    return record.verdict
+
+
+async def _run(
+    trial: Trial, outcome: _Outcome, *, orders: Orders, folder: LabFolder, clock: Clock, progress: Progress
+) -> None:
+    plan = planning.plan(orders.spec, folder=folder.path, draw_port=free_ports())
+    async with started(
+        plan,
+        programs={name: Path(path) for name, path in orders.programs.items()},
+        crd_folders=tuple(map(Path, orders.crd_folders)),
+        clock=clock,
+        progress=progress,
+    ) as lab:
+        outcome.settings = lab.settings
+        namespace = trial.scenario.name.replace("/", "-")
+        await installing.ensure_namespace(lab.client, namespace)
+        pods = Informer(lab.client, PODS, namespace=namespace)
+        outcome.watch = pods.counts
+        pods.subscribe(outcome.recorder.note)
+        outcome.usage = Usage(lambda: _pids(lab), clock)
+        async with pods, tasks.owning() as group:
+            watchers = [
+                group.create_task(outcome.usage.follow(), name="sample the processes"),
+                group.create_task(_watch_loop(outcome, clock), name="watch the event loop"),
+            ]
+            outcome.lab = Lab(
+                client=lab.client,
+                pods=pods,
+                recorder=outcome.recorder,
+                dialect=SCHEDULERS.get(orders.spec.scheduler).dialect,
+                scheduler=lab.scheduler,
+                namespace=namespace,
+                clock=clock,
+            )
+            outcome.ready_ns = clock.wall_ns()
+            with told(progress, clock, f"running {trial.scenario.name}"):
+                await trial.scenario.function(outcome.lab, **trial.parameters)
+            outcome.ended_ns = clock.wall_ns()
+            outcome.usage.sample()
+            for watcher in watchers:
+                watcher.cancel()
+    for check in outcome.lab.checks:
+        if not check.passed:
+            raise CheckFailed(f"{check.name}: {check.detail}" if check.detail else check.name)
+    for line in _audit(outcome):
+        if not line.acceptable:
+            raise InvalidRun(
+                f"{line.name} was {line.value:g} {line.unit}, above {line.limit:g}: kubedyno itself was the bottleneck"
+            )
+
+
+def _pids(lab: RunningLab) -> dict[str, int]:
+    return {name: process.pid for name, process in lab.supervisor.processes.items()}
+
+
+async def _watch_loop(outcome: _Outcome, clock: Clock) -> None:
+    """Notice when this process could not look at its events in time: then stamps of arrival are late."""
+    while True:
+        before_ns = clock.monotonic_ns()
+        await clock.sleep(_STALL_PROBE_S)
+        late_s = (clock.monotonic_ns() - before_ns) / NS_PER_S - _STALL_PROBE_S
+        outcome.longest_stall_s = max(outcome.longest_stall_s, late_s)
+
+
+def _audit(outcome: _Outcome) -> tuple[AuditLine, ...]:
+    lines = [AuditLine(name="longest event-loop stall", value=outcome.longest_stall_s, unit="s", limit=_STALL_LIMIT_S)]
+    if outcome.watch is not None:
+        lines.append(AuditLine(name="watch relists", value=outcome.watch.relists, unit="lists", limit=0))
+        lines.append(AuditLine(name="watch streams cut", value=outcome.watch.cuts, unit="streams", limit=None))
+    if outcome.usage is not None:
+        own_s = outcome.usage.cpu_used_s(host.INSTRUMENT)
+        lines.append(AuditLine(name="CPU used by kubedyno", value=own_s, unit="s", limit=None))
+    return tuple(lines)
+
+
+def verdict_of(error: BaseException | None) -> Verdict:
+    """What an error makes of a trial."""
+    if error is None:
+        return Verdict.PASSED
+    if isinstance(error, CheckFailed):
+        return Verdict.FAILED
+    if isinstance(error, InvalidRun):
+        return Verdict.INVALID
+    return Verdict.INTERRUPTED if isinstance(error, asyncio.CancelledError) else Verdict.ERROR
+
+
+def _record(trial: Trial, orders: Orders, outcome: _Outcome, error: BaseException | None) -> TrialRecord:
+    spec, lab = orders.spec, outcome.lab
+    ready_ns = outcome.ready_ns or outcome.ended_ns
+    return TrialRecord(
+        format=FORMAT,
+        scenario=trial.scenario.name,
+        description=trial.scenario.description,
+        tags=trial.scenario.tags,
+        parameters=dict(trial.parameters),
+        seed=trial.seed,
+        time="real",
+        engine=spec.engine,
+        scheduler=spec.scheduler,
+        kubelet=spec.kubelet,
+        profile=spec.profile,
+        started_at=rfc3339(outcome.begun_ns),
+        setup_s=(ready_ns - outcome.begun_ns) / NS_PER_S,
+        duration_s=(outcome.ended_ns - ready_ns) / NS_PER_S,
+        settings=outcome.settings,
+        measurements=tuple(lab.measurements) if lab else (),
+        checks=tuple(lab.checks) if lab else (),
+        audit=_audit(outcome),
+        verdict=verdict_of(error),
+        message=str(error) if isinstance(error, KubedynoError) else "",
+    )
+
+
+def run_record(run_id: str, *, command: tuple[str, ...], orders: Orders, clock: Clock) -> RunRecord:
+    """The record of a run that starts now."""
+    return RunRecord(
+        format=FORMAT,
+        id=run_id,
+        kubedyno=__version__,
+        command=command,
+        started_at=rfc3339(clock.wall_ns()),
+        ended_at=None,
+        host=host.describe(),
+        programs={
+            name: Program(version=orders.versions[name], source=orders.sources[name], path=path)
+            for name, path in orders.programs.items()
+        },
+        trials=(),
+        verdict=None,
+        exit_code=None,
+    )
+
+
+_EXIT_CODES = {
+    Verdict.PASSED: ExitCode.PASSED,
+    Verdict.FAILED: ExitCode.CHECK_FAILED,
+    Verdict.INVALID: ExitCode.INVALID,
+    Verdict.ERROR: ExitCode.ENGINE,
+    Verdict.CRASHED: ExitCode.ENGINE,
+    Verdict.INTERRUPTED: ExitCode.INTERRUPTED,
+}
+_WORST_FIRST = (
+    Verdict.INTERRUPTED,
+    Verdict.CRASHED,
+    Verdict.ERROR,
+    Verdict.FAILED,
+    Verdict.INVALID,
+    Verdict.PASSED,
+)
+
+
+def overall(verdicts: list[Verdict]) -> tuple[Verdict, ExitCode]:
+    """The verdict of a run, the worst of its trials, and its exit code."""
+    worst = next((verdict for verdict in _WORST_FIRST if verdict in verdicts), Verdict.PASSED)
+    return worst, _EXIT_CODES[worst]

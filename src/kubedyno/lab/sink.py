@@ -1,0 +1,26 @@
+"""Where a run's records go; `results` implements it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from kubedyno.measure.columns import ObjectRow, SeriesRow
+from kubedyno.measure.records import RunRecord, TrialRecord, TrialSummary
+
+
+class Sink(Protocol):
+    """Takes what a run records, as it goes: after a crash what was given is still there."""
+
+    def begin(self, run: RunRecord) -> None:
+        """A run starts."""
+        ...
+
+    def trial(
+        self, record: TrialRecord, *, objects: Sequence[ObjectRow], series: Sequence[SeriesRow], logs: Path | None
+    ) -> TrialSummary:
+        """A trial is over; `logs` is the folder with the logs of its components."""
+        ...
+
+    def end(self, run: RunRecord) -> Path:
+        """The run is over; where its records are."""
+        ...

@@ -1,0 +1,73 @@
+"""The named columns of the tables of a trial: `objects.parquet`, `series.parquet`, `times.csv`."""
+
+from typing import Literal
+
+import msgspec
+
+ColumnType = Literal["int64", "float64", "string"]
+
+
+class Column(msgspec.Struct, frozen=True):
+    """One column: nullable unless its description says otherwise."""
+
+    name: str
+    type: ColumnType
+    description: str
+
+
+OBJECTS: tuple[Column, ...] = (
+    Column("uid", "string", "uid of the object; never null."),
+    Column("kind", "string", "Kind of the object; never null."),
+    Column("namespace", "string", "Its namespace; empty for cluster-wide objects."),
+    Column("name", "string", "Its name; never null."),
+    Column("workload", "string", "The workload that it belongs to."),
+    Column("node", "string", "The node that it is bound to, from phase `scheduled` on."),
+    Column("phase", "string", "What happened: `created`, `scheduled`, `running`, `succeeded`, `failed`, `deleted`."),
+    Column("arrival_ns", "int64", "When the news arrived here, ns since the epoch; never null."),
+    Column("server_ns", "int64", "The server's own stamp, ns since the epoch; it is truncated to the second."),
+    Column("lower_ns", "int64", "It did not happen before this, ns since the epoch."),
+    Column("upper_ns", "int64", "It did not happen after this, ns since the epoch; never null."),
+)
+
+SERIES: tuple[Column, ...] = (
+    Column("time_ns", "int64", "When, ns since the epoch; never null."),
+    Column("series", "string", "What: `cpu_s` (CPU seconds used so far), `memory_bytes` (resident); never null."),
+    Column("component", "string", "Of which component; `kubedyno` is the instrument itself."),
+    Column("value", "float64", "The value; never null."),
+)
+
+TIMES: tuple[Column, ...] = (
+    Column("workload", "string", "Name of the workload."),
+    Column("pods", "int64", "How many pods it has."),
+    Column("created", "float64", "Arrival of its last pod's creation, seconds since the epoch."),
+    Column("scheduled", "float64", "Arrival of its last pod's binding, seconds since the epoch."),
+    Column("running", "float64", "Arrival of its last pod's start, seconds since the epoch."),
+    Column("scheduled_delta", "float64", "Seconds from created to scheduled."),
+    Column("running_delta", "float64", "Seconds from scheduled to running."),
+    Column("total", "float64", "Seconds from created to running."),
+)
+
+
+class ObjectRow(msgspec.Struct, frozen=True):
+    """A row of `objects`: the columns of OBJECTS, in order."""
+
+    uid: str
+    kind: str
+    namespace: str
+    name: str
+    workload: str | None
+    node: str | None
+    phase: str
+    arrival_ns: int
+    server_ns: int | None
+    lower_ns: int | None
+    upper_ns: int
+
+
+class SeriesRow(msgspec.Struct, frozen=True):
+    """A row of `series`: the columns of SERIES, in order."""
+
+    time_ns: int
+    series: str
+    component: str | None
+    value: float

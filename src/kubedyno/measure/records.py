@@ -1,0 +1,129 @@
+"""The records of a run, as data: what `run.json` and `trial.json` hold, field by field.
+
+The descriptions below are exported as JSON Schema and make the reference page; a change of meaning needs a new
+`FORMAT`.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from kubedyno.model.settings import Setting
+
+FORMAT = 1
+
+
+class Verdict(StrEnum):
+    """How a trial or a run ended."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    INVALID = "invalid"
+    ERROR = "error"
+    INTERRUPTED = "interrupted"
+    CRASHED = "crashed"
+
+
+class Measurement(msgspec.Struct, frozen=True, kw_only=True):
+    """A measured value with its error."""
+
+    name: Annotated[str, Meta(description="What was measured, unique in its trial.")]
+    unit: Annotated[str, Meta(description="Unit of the value, its bounds and the samples.")]
+    value: Annotated[float, Meta(description="The value; of several samples their median.")]
+    lower: Annotated[float, Meta(description="The true value is not below this.")]
+    upper: Annotated[float, Meta(description="The true value is not above this.")]
+    samples: Annotated[tuple[float, ...], Meta(description="The raw samples.")]
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that had to hold."""
+
+    name: Annotated[str, Meta(description="What had to hold.")]
+    passed: Annotated[bool, Meta(description="Whether it held.")]
+    detail: Annotated[str, Meta(description="The evidence: objects, nodes, figures.")]
+
+
+class AuditLine(msgspec.Struct, frozen=True, kw_only=True):
+    """The instrument looking at itself."""
+
+    name: Annotated[str, Meta(description="What was looked at.")]
+    value: Annotated[float, Meta(description="What was seen.")]
+    unit: Annotated[str, Meta(description="Its unit.")]
+    limit: Annotated[float | None, Meta(description="Above this the numbers cannot be believed; null: no limit.")]
+
+    @property
+    def acceptable(self) -> bool:
+        """Whether the value is within its limit."""
+        return self.limit is None or self.value <= self.limit
+
+
+class TrialRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One scenario on one scheduler with one set of parameters: `trial.json`."""
+
+    format: Annotated[int, Meta(description="Version of this format.")]
+    scenario: Annotated[str, Meta(description="Name of the scenario.")]
+    description: Annotated[str, Meta(description="What it shows: the first line of its docstring.")]
+    tags: Annotated[tuple[str, ...], Meta(description="Its tags.")]
+    parameters: Annotated[dict[str, Any], Meta(description="Its parameters, defaults included.")]
+    seed: Annotated[int, Meta(description="Seed of all randomness.")]
+    time: Annotated[str, Meta(description="`real`, or `virtual` for simulated time.")]
+    engine: Annotated[str, Meta(description="Engine that the trial ran on.")]
+    scheduler: Annotated[str, Meta(description="Scheduler under test.")]
+    kubelet: Annotated[str, Meta(description="What played the kubelets.")]
+    profile: Annotated[str, Meta(description="Profile of the lab.")]
+    started_at: Annotated[str, Meta(description="When the trial began, RFC 3339, UTC.")]
+    setup_s: Annotated[float, Meta(description="Seconds to bring the lab up; in no measurement.")]
+    duration_s: Annotated[float, Meta(description="Seconds that the scenario itself took.")]
+    settings: Annotated[tuple[Setting, ...], Meta(description="Effective settings with their evidence.")]
+    measurements: Annotated[tuple[Measurement, ...], Meta(description="What was measured.")]
+    checks: Annotated[tuple[Check, ...], Meta(description="What had to hold, and whether it did.")]
+    audit: Annotated[tuple[AuditLine, ...], Meta(description="The instrument looking at itself.")]
+    verdict: Annotated[Verdict, Meta(description="How the trial ended.")]
+    message: Annotated[str, Meta(description="Why, if it did not pass.")]
+
+
+class TrialSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """A trial as its run lists it."""
+
+    folder: Annotated[str, Meta(description="Folder of the trial, relative to the run.")]
+    scenario: Annotated[str, Meta(description="Name of the scenario.")]
+    scheduler: Annotated[str, Meta(description="Scheduler under test.")]
+    verdict: Annotated[Verdict, Meta(description="How the trial ended.")]
+    duration_s: Annotated[float, Meta(description="Seconds that the scenario itself took.")]
+    message: Annotated[str, Meta(description="Why, if it did not pass.")]
+
+
+class Host(msgspec.Struct, frozen=True, kw_only=True):
+    """The machine that a run was made on."""
+
+    cores: Annotated[int, Meta(description="Processors that the run may use.")]
+    memory_bytes: Annotated[int, Meta(description="Main memory.")]
+    kernel: Annotated[str, Meta(description="Kernel and its version.")]
+    architecture: Annotated[str, Meta(description="Processor architecture.")]
+    python: Annotated[str, Meta(description="Version of Python.")]
+
+
+class Program(msgspec.Struct, frozen=True, kw_only=True):
+    """A program of the lab."""
+
+    version: Annotated[str, Meta(description="What the program itself says.")]
+    source: Annotated[str, Meta(description="Where it came from: a folder option, PATH, cache, download, build.")]
+    path: Annotated[str, Meta(description="The file that ran.")]
+
+
+class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One invocation of `run`: `run.json`."""
+
+    format: Annotated[int, Meta(description="Version of this format.")]
+    id: Annotated[str, Meta(description="Id of the run, and name of its folder.")]
+    kubedyno: Annotated[str, Meta(description="Version of kubedyno.")]
+    command: Annotated[tuple[str, ...], Meta(description="The command line.")]
+    started_at: Annotated[str, Meta(description="When it began, RFC 3339, UTC.")]
+    ended_at: Annotated[str | None, Meta(description="When it ended; null while it runs or when it crashed.")]
+    host: Annotated[Host, Meta(description="The machine.")]
+    programs: Annotated[dict[str, Program], Meta(description="Programs of the lab by name.")]
+    trials: Annotated[tuple[TrialSummary, ...], Meta(description="Its trials, in order.")]
+    verdict: Annotated[Verdict | None, Meta(description="The worst verdict of its trials; null while it runs.")]
+    exit_code: Annotated[int | None, Meta(description="Exit code of the command; null while it runs.")]

@@ -1,0 +1,33 @@
+"""The smallest scenario: a lab works from end to end."""
+
+from kubedyno.kit.registry import Registry
+from kubedyno.lab.lab import Lab, distributed, over_committed, training
+from kubedyno.lab.scenario import Scenario, scenario
+
+_GPUS_PER_NODE = 8
+
+
+async def hello(lab: Lab, *, nodes: int = 4) -> None:
+    """Fill half of a small cluster with one-GPU pods and place one gang beside them."""
+    await lab.nodes("gpu", count=nodes, gpus=_GPUS_PER_NODE)
+    queue = await lab.queue("hello")
+    singles = await lab.submit(training(gpus=1), count=nodes * _GPUS_PER_NODE // 2, queue=queue)
+    scheduled = await lab.scheduled(singles)
+    lab.measure("time to schedule single pods", since=singles.submitted, until=scheduled)
+    lab.measure_latency("pod scheduling latency", singles, since="created", until="scheduled")
+
+    gang = await lab.submit(distributed(workers=nodes, gpus=1), queue=queue)
+    gang_scheduled = await lab.scheduled(gang)
+    lab.measure("time to schedule a gang", since=gang.submitted, until=gang_scheduled)
+    await lab.running(singles)
+    await lab.running(gang)
+
+    everything = {**lab.placement(singles), **lab.placement(gang)}
+    crowded = over_committed(everything, gpus_per_pod=1, gpus_per_node=_GPUS_PER_NODE)
+    lab.expect("no node holds more GPUs than it has", not crowded, ", ".join(crowded))
+    lab.expect("every pod has a node", len(everything) == singles.pods + gang.pods, f"{len(everything)} have one")
+
+
+def register(registry: Registry[Scenario]) -> None:
+    """Add the scenario to the catalogue."""
+    scenario(registry, "hello", tags=("first-steps",))(hello)
