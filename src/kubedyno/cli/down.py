@@ -1,5 +1,7 @@
 """`kubedyno down`."""
 
+from functools import partial
+
 import click
 
 
@@ -13,5 +15,5 @@ def command(*, name: str | None, every: bool) -> None:
 
     state = places.state_dir()
     for folder in list(folders.labs(state)) if every else [folders.choose(state, name)]:
-        ran = tasks.run(lambda folder=folder: launching.end(folder))
+        ran = tasks.run(partial(launching.end, folder))
         click.echo(f"lab {folder.name} is down" if ran else f"lab {folder.name} was not running; its folder is removed")

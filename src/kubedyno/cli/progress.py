@@ -2,6 +2,10 @@
 
 import sys
 
+from rich.console import Console
+from rich.progress import Progress as Bar
+from rich.progress import SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
 from kubedyno.kit.progress import Progress, Quiet
 
 
@@ -14,12 +18,15 @@ class _Terminal:
     """One line for each piece of work: spinning while it lasts, then what came of it."""
 
     def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import Progress as Bar
-        from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
-
         self._console = Console(stderr=True)
-        self._bar = lambda: Bar(
+        self._bar: Bar | None = None
+        self._task = TaskID(0)
+        self._what = ""
+
+    def begin(self, what: str) -> None:
+        """Start to spin."""
+        self._what = what
+        self._bar = Bar(
             SpinnerColumn(),
             TextColumn("{task.description}"),
             TimeElapsedColumn(),
@@ -27,24 +34,20 @@ class _Terminal:
             console=self._console,
             transient=True,
         )
-        self._what = ""
-
-    def begin(self, what: str) -> None:
-        """Start to spin."""
-        self._what = what
-        self._live = self._bar()
-        self._live.start()
-        self._task = self._live.add_task(what, total=None, note="")
+        self._bar.start()
+        self._task = self._bar.add_task(what, total=None, note="")
 
     def note(self, text: str) -> None:
         """Show the note beside the current work, or as a line where none is going on."""
-        if self._what:
-            self._live.update(self._task, note=text)
+        if self._bar is not None:
+            self._bar.update(self._task, note=text)
         else:
             self._console.print(f"  {text}", style="dim", highlight=False)
 
     def end(self, outcome: str = "done") -> None:
         """Leave one line."""
-        self._live.stop()
-        self._console.print(f"[green]✓[/green] {self._what}: {outcome}", highlight=False)
-        self._what = ""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+        mark = "[red]✗[/red]" if outcome == "failed" else "[green]✓[/green]"
+        self._console.print(f"{mark} {self._what}: {outcome}", highlight=False)

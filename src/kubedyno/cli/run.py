@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kubedyno.cli import options, progress
+from kubedyno.cli import options
 
 if TYPE_CHECKING:
     from kubedyno.kit.errors import ExitCode
@@ -85,6 +85,7 @@ async def _run(
 
     import msgspec
 
+    from kubedyno.cli.progress import renderer
     from kubedyno.kit import places
     from kubedyno.kit.clock import rfc3339
     from kubedyno.lab import folders, planning, running
@@ -93,7 +94,7 @@ async def _run(
     from kubedyno.plane.ports import counted_ports
     from kubedyno.results import folder as results
 
-    drawn = progress.renderer()
+    drawn = renderer()
     for path in results.finish_abandoned(out):
         click.echo(f"{path} was abandoned by an earlier run; it is finished as crashed", err=True)
     lab_folder = folders.folder(places.state_dir(), spec.name)

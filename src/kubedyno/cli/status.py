@@ -1,5 +1,7 @@
 """`kubedyno status`."""
 
+from functools import partial
+
 import click
 
 
@@ -10,12 +12,12 @@ def command(*, name: str | None, as_json: bool) -> None:
     """The labs that are there, and their processes."""
     import msgspec
 
-    from kubedyno.kit import places
-    from kubedyno.lab import folders
+    from kubedyno.kit import places, tasks
+    from kubedyno.lab import folders, launching
 
     state = places.state_dir()
     chosen = list(folders.labs(state)) if name is None else [folders.choose(state, name)]
-    statuses = [status for folder in chosen if (status := folder.read_status())]
+    statuses = [status for folder in chosen if (status := tasks.run(partial(launching.live_status, folder)))]
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(statuses)).decode())
         return

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from kubedyno.cli import options, progress
+from kubedyno.cli import options
 
 
 @click.command("up")
@@ -20,6 +20,7 @@ def command(*, name: str, nodes: int, dry_run: bool, as_json: bool, **lab: Any) 
 
     Ends by printing `export KUBECONFIG=...`; plain kubectl works on the lab.
     """
+    from kubedyno.cli.progress import renderer
     from kubedyno.kit import places, tasks
     from kubedyno.lab import folders, launching, planning
     from kubedyno.lab.programs import orders
@@ -30,7 +31,7 @@ def command(*, name: str, nodes: int, dry_run: bool, as_json: bool, **lab: Any) 
     if dry_run:
         click.echo(planning.render(planning.plan(spec, folder=folder.path, draw_port=counted_ports(10000))), nl=False)
         return
-    drawn = progress.renderer()
+    drawn = renderer()
 
     async def make() -> Any:
         plan = planning.plan(spec, folder=folder.path, draw_port=free_ports())

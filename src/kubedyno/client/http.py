@@ -14,6 +14,7 @@ from yarl import URL
 import kubedyno
 from kubedyno.client.access import Access
 from kubedyno.client.credentials import Credential, source_of, tls_context
+from kubedyno.client.deadlines import Deadlines
 from kubedyno.client.errors import Unreachable
 from kubedyno.client.transport import DEFAULT_TIMEOUT_S, JSON, Response, Stream
 from kubedyno.kit.clock import Clock, RealClock
@@ -22,6 +23,9 @@ DEFAULT_CONNECTIONS = 64
 CONNECT_TIMEOUT_S = 10.0
 KEEPALIVE_S = 60.0
 """Shorter than the API server's idle timeout (90 s): we drop an idle connection before it does."""
+
+EXACT_BELOW_S = 10.0
+"""Shorter timeouts get a timer of their own; longer ones are kept to the second."""
 
 STREAM_BUFFER_BYTES = 1 << 18
 HTTP_UNAUTHORIZED = 401
@@ -51,7 +55,7 @@ _GUARDED: Mapping[str, tuple[aiohttp.ClientMiddlewareType, ...]] = {
     "DELETE": (_without_replay,),
 }
 
-_DEFAULT_TIMEOUT = aiohttp.ClientTimeout(total=DEFAULT_TIMEOUT_S, sock_connect=CONNECT_TIMEOUT_S)
+_DEFAULT_TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S)
 
 
 class _Wire:
@@ -135,6 +139,7 @@ class HttpTransport:
         self._retired: list[_Wire] = []
         self._generation = 0
         self._renewing = asyncio.Lock()
+        self._deadlines = Deadlines()
 
     @property
     def server(self) -> str:
@@ -161,24 +166,23 @@ class HttpTransport:
         headers = None
         if content_type != JSON or accept != JSON:
             headers = {"Content-Type": content_type, "Accept": accept}
-        timeout = (
-            _DEFAULT_TIMEOUT
-            if timeout_s == DEFAULT_TIMEOUT_S
-            else aiohttp.ClientTimeout(total=timeout_s, sock_connect=CONNECT_TIMEOUT_S)
-        )
+        timeout = _DEFAULT_TIMEOUT
+        if timeout_s < EXACT_BELOW_S:
+            timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=CONNECT_TIMEOUT_S)
         while True:
             try:
-                answer = await wire.session.request(
-                    method,
-                    url,
-                    data=body,
-                    headers=headers,
-                    timeout=timeout,
-                    allow_redirects=False,
-                    server_hostname=self._access.tls_server_name,
-                    middlewares=_GUARDED.get(method),
-                )
-                content = await answer.read()
+                with self._deadlines.within(timeout_s):
+                    answer = await wire.session.request(
+                        method,
+                        url,
+                        data=body,
+                        headers=headers,
+                        timeout=timeout,
+                        allow_redirects=False,
+                        server_hostname=self._access.tls_server_name,
+                        middlewares=_GUARDED.get(method),
+                    )
+                    content = await answer.read()
             except _Broken as broken:
                 raise self._failed(broken.error, timeout_s) from broken.error
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
@@ -221,6 +225,7 @@ class HttpTransport:
 
     async def close(self) -> None:
         """Close all connections, those in use too."""
+        self._deadlines.close()
         wires = [*self._retired, self._wire] if self._wire is not None else self._retired
         self._wire, self._retired = None, []
         for wire in wires:

@@ -63,7 +63,7 @@ async def ask(path: Path, request: Mapping[str, Any]) -> dict[str, Any]:
         return msgspec.json.decode(line, type=dict[str, Any])
     except (OSError, TimeoutError, msgspec.DecodeError) as error:
         raise EngineError(
-            f"the owner of the lab at {path.parent} does not answer: {error or type(error).__name__}"
+            f"the owner of the lab at {path.parent} does not answer: {str(error) or type(error).__name__}"
         ) from error
 
 

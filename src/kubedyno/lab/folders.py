@@ -35,7 +35,7 @@ class LabStatus(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     state: str
-    """`starting`, `ready`, `stopping`, `failed`; `dead` is found out by the reader: the owner is gone."""
+    """`starting`, `ready`, `stopping`, `failed`; readers find out `dead` (no owner) and `silent` (no answer)."""
     engine: str
     scheduler: str
     kubelet: str
@@ -48,7 +48,7 @@ class LabStatus(msgspec.Struct, frozen=True, kw_only=True):
     settings: tuple[dict[str, str | None], ...] = ()
     """Effective settings with their evidence."""
     message: str = ""
-    """Why it failed."""
+    """Why it failed, or which replicas it lost."""
 
 
 class LabFolder(msgspec.Struct, frozen=True):

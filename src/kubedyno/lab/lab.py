@@ -160,12 +160,19 @@ class Lab:
 
     def measure_latency(self, name: str, workloads: Workloads, *, since: str, until: str) -> Measurement:
         """Record the seconds that each pod took from one phase to another, by arrival; the value is their median."""
-        begun = {row.uid: row.arrival_ns for row in self._recorder.in_phase(since, workloads.names)}
-        ended = {row.uid: row.arrival_ns for row in self._recorder.in_phase(until, workloads.names)}
-        samples = tuple(sorted((ended[uid] - begun[uid]) / NS_PER_S for uid in begun if uid in ended))
-        median = statistics.median(samples)
+        begun = {row.uid: row for row in self._recorder.in_phase(since, workloads.names)}
+        ended = {row.uid: row for row in self._recorder.in_phase(until, workloads.names)}
+        pairs = [(begun[uid], ended[uid]) for uid in begun if uid in ended]
+        samples = tuple(sorted((after.arrival_ns - before.arrival_ns) / NS_PER_S for before, after in pairs))
+        lowers = [((after.lower_ns or before.upper_ns) - before.upper_ns) / NS_PER_S for before, after in pairs]
+        uppers = [(after.upper_ns - (before.lower_ns or before.upper_ns)) / NS_PER_S for before, after in pairs]
         measurement = Measurement(
-            name=name, unit="s", value=median, lower=samples[0], upper=samples[-1], samples=samples
+            name=name,
+            unit="s",
+            value=statistics.median(samples),
+            lower=max(0.0, statistics.median(lowers)),
+            upper=statistics.median(uppers),
+            samples=samples,
         )
         self.measurements.append(measurement)
         return measurement

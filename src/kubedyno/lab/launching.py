@@ -13,7 +13,7 @@ from kubedyno.kit.durable import write_atomic
 from kubedyno.kit.errors import EngineError, ExitCode, KubedynoError, UsageError
 from kubedyno.kit.progress import Progress
 from kubedyno.lab import control
-from kubedyno.lab.folders import LabFolder
+from kubedyno.lab.folders import LabFolder, LabStatus
 from kubedyno.lab.owner import Orders
 
 _DOWN_WITHIN_S = 60.0
@@ -95,6 +95,17 @@ async def _listen(owner: asyncio.subprocess.Process, folder: LabFolder, progress
         f"the process that owns lab {folder.name} ended with code {code} before the lab was ready; "
         f"see {folder.path / 'owner.log'}"
     )
+
+
+async def live_status(folder: LabFolder) -> LabStatus | None:
+    """What the owner says now; where it does not answer, what it said last."""
+    status = folder.read_status()
+    if status is None or status.state != "ready":
+        return status
+    try:
+        return msgspec.convert(await control.ask(folder.control_socket, {"ask": "status"}), LabStatus)
+    except EngineError as error:
+        return msgspec.structs.replace(status, state="silent", message=str(error))
 
 
 async def end(folder: LabFolder) -> bool:

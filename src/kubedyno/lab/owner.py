@@ -76,16 +76,17 @@ async def own(folder: LabFolder, orders: Orders, telling: Telling, clock: Clock)
         clock=clock,
         progress=telling,
     ) as lab:
-        ready = _status(orders, "ready", begun_at, lab.kubeconfig, lab)
         end = asyncio.Event()
 
         async def answer(request: Mapping[str, Any]) -> dict[str, Any]:
             if request.get("ask") == "down":
                 end.set()
                 return {"state": "stopping"}
-            return msgspec.to_builtins(ready)  # type: ignore[no-any-return] # a struct becomes a dict
+            now = _status(orders, "ready", begun_at, lab.kubeconfig, lab)
+            return msgspec.to_builtins(now)  # type: ignore[no-any-return] # a struct becomes a dict
 
         async with control.serve(folder.control_socket, answer):
+            ready = _status(orders, "ready", begun_at, lab.kubeconfig, lab)
             folder.write_status(ready)
             telling.ready(lab.kubeconfig)
             await end.wait()
@@ -116,6 +117,7 @@ def _status(orders: Orders, state: str, begun_at: str, kubeconfig: Path, lab: Ru
             for name, process in (lab.supervisor.processes if lab else {}).items()
         ),
         settings=tuple(msgspec.to_builtins(setting) for setting in (lab.settings if lab else ())),
+        message="; ".join(lab.supervisor.lost.values()) if lab else "",
     )
 
 

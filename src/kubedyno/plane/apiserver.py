@@ -89,6 +89,7 @@ def _server(
         program="kube-apiserver",
         called="kube-apiserver",
         role="control-plane",
+        replicated=site.ha != "none",
         args=flags(options),
         files=(File(path=policy, text=_AUDIT_POLICY),) if audit_log else (),
         ports={"secure": port},

@@ -26,6 +26,7 @@ class _End(asyncio.Protocol):
     def __init__(self) -> None:
         self.transport: asyncio.Transport | None = None
         self.other: _End | None = None
+        self._early: list[bytes] = []
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)
@@ -33,6 +34,15 @@ class _End(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self.other is not None and self.other.transport is not None:
             self.other.transport.write(data)
+        else:
+            self._early.append(data)
+
+    def join(self, other: "_End") -> None:
+        """Connect this end to the other; what came before goes first."""
+        self.other, other.other = other, self
+        for data in self._early:
+            self.data_received(data)
+        self._early.clear()
 
     def pause_writing(self) -> None:
         if self.other is not None and self.other.transport is not None:
@@ -49,7 +59,7 @@ class _End(asyncio.Protocol):
 
 
 class _ClientEnd(_End):
-    """The end that faces a client; it reads nothing until a server is connected."""
+    """The end that faces a client; it reads little until a server is connected."""
 
     def __init__(self, balancing: "Balancing") -> None:
         super().__init__()
@@ -109,7 +119,7 @@ class Balancing:
 
     def _join(self, client: _ClientEnd, server: _End, port: int) -> None:
         assert client.transport is not None  # noqa: S101 - connection_made has set it
-        client.other, server.other = server, client
+        client.join(server)
         ends = self._ends[port]
         ends.difference_update([end for end in ends if end.transport is None or end.transport.is_closing()])
         ends.add(server)

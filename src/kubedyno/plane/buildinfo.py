@@ -77,8 +77,9 @@ def _parse_listing(go_version: str, listing: str) -> BuildInfo | None:
         elif kind in {"mod", "dep"} and len(fields) > 1:
             last = fields[0]
             modules[last] = fields[1]
-        elif kind == "=>" and len(fields) > 1:
-            modules[last] = fields[1]  # a replacement stands below what it replaces
+        elif kind == "=>" and len(fields) > 1 and not fields[0].startswith((".", "/")):
+            # A replacement stands below what it replaces; one by a folder has no version of its own.
+            modules[last] = fields[1]
         elif kind == "build":
             key, _, value = rest.partition("=")
             settings[key] = value

@@ -1,10 +1,12 @@
 """Building one program from its pinned module.
 
-The module files are copied into the cache's work folder, edits become an overlay there, Go builds into it, and the
-finished program is renamed into place. Whoever takes the cache's lock next empties the work folder, so a build
+The module files are copied into the cache's work folder, Go builds into it, and the finished program is renamed into
+place. Edits are made in a copy of the sources that the copied go.mod points to: Go's overlays would be shorter, but
+they must not touch its module cache. Whoever takes the cache's lock next empties the work folder, so a build
 that is killed half-way leaves nothing; Go's own build cache keeps what was compiled.
 """
 
+import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,25 +36,24 @@ async def build(program: Program, *, toolchain: Toolchain, cache: Path) -> Path:
     log = log_file(program, cache)
     log.unlink(missing_ok=True)
     group = GROUPS[program.group]
-    with_sources = _workplace(program.name, group, cache)
-    made = with_sources / program.name
-    flags = ["-mod=readonly", "-trimpath", "-buildvcs=false"]
-    flags += ["-ldflags", " ".join(("-s", "-w", *program.ldflags))]
+    folder = _workplace(program.name, group, cache)
     if program.edits:
-        sources = await _module_dir(group, toolchain=toolchain, folder=with_sources, log=log)
-        flags += ["-overlay", str(_overlay(program.edits, sources=sources, folder=with_sources))]
+        sources = await _module_dir(group, toolchain=toolchain, folder=folder, log=log)
+        _edit_module(group, program.edits, sources=sources, folder=folder)
+    flags = ("-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", " ".join(("-s", "-w", *program.ldflags)))
+    made = folder / program.name
     code = await run_guarded(
         [toolchain.go, "build", *flags, "-o", made, program.package],
-        folder=with_sources,
+        folder=folder,
         # Go's scratch files too die with the work folder.
-        env={**toolchain.env, "GOTMPDIR": str(_scratch(with_sources))},
+        env={**toolchain.env, "GOTMPDIR": str(_scratch(folder))},
         log=log,
     )
     if code:
         raise ProgramError(f"{program.name} {program.version} could not be built: {explain(log)}")
     target = build_dir(program, cache, go_minor=toolchain.minor) / program.name
     put_in_place(made, target)
-    shutil.rmtree(with_sources)
+    shutil.rmtree(folder)
     return target
 
 
@@ -111,32 +112,33 @@ async def _module_dir(group: Group, *, toolchain: Toolchain, folder: Path, log: 
     return Path(module.dir)
 
 
-def _append(log: Path, text: str) -> None:
-    with log.open("a") as file:
+def _append(path: Path, text: str) -> None:
+    with path.open("a") as file:
         file.write(f"{text}\n")
 
 
-def _overlay(edits: Sequence[Edit], *, sources: Path, folder: Path) -> Path:
-    """Write the edited copies and the file that tells Go to read them instead of the originals."""
-    replace: dict[str, str] = {}
-    for number, edit in enumerate(edits):
-        original = sources / edit.file
-        edited = Path(replace.get(str(original), original))
-        try:
-            text = edited.read_text()
-        except OSError:
-            text = ""
+def _edit_module(group: Group, edits: Sequence[Edit], *, sources: Path, folder: Path) -> None:
+    """Copy the sources, make the edits in the copy, and let the go.mod in `folder` use it."""
+    _copy_tree(sources, folder / "module")
+    for edit in edits:
+        file = folder / "module" / edit.file
+        text = file.read_text() if file.is_file() else ""
         if text.count(edit.old) != 1:
             raise ProgramError(
-                f"{original} does not contain {edit.old!r} once, which kubedyno edits because {edit.why}: the pinned"
-                " version and the edit in plane/programs.py do not belong together"
+                f"{sources / edit.file} does not contain {edit.old!r} once, which kubedyno edits because {edit.why}:"
+                " the pinned version and the edit in plane/programs.py do not belong together"
             )
-        copy = folder / f"edit-{number}-{original.name}"
-        copy.write_text(text.replace(edit.old, edit.new))
-        replace[str(original)] = str(copy)
-    overlay = folder / "overlay.json"
-    overlay.write_bytes(msgspec.json.encode({"Replace": replace}))
-    return overlay
+        file.write_text(text.replace(edit.old, edit.new))
+    _append(folder / "go.mod", f"replace {group.module} => ./module")
+
+
+def _copy_tree(sources: Path, target: Path) -> None:
+    # Not shutil.copytree: Go's module cache is read-only, and a copy of its folders' modes could not be removed.
+    for folder, _, files in os.walk(sources):
+        into = target / Path(folder).relative_to(sources)
+        into.mkdir()
+        for file in files:
+            shutil.copyfile(Path(folder) / file, into / file)
 
 
 def _copy_assets(group: Group, *, sources: Path, target: Path) -> None:

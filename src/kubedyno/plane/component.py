@@ -57,6 +57,8 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
     """Its name in `--set`; empty: `name`. Replicas share one."""
     configured_by_file: bool = False
     """`--set` names paths in its configuration file, which its builder writes; otherwise flags."""
+    replicated: bool = False
+    """Others do the same: its death is told, but does not end the lab."""
     decides: bool = False
     """The process that makes scheduling decisions: the one that pausing stops."""
 

@@ -21,6 +21,7 @@ def _manager(site: Site, name: str, after: tuple[str, ...], *, several: bool) ->
         program="kube-controller-manager",
         called="kube-controller-manager",
         role="control-plane",
+        replicated=several,
         args=flags(
             {
                 "kubeconfig": kubeconfig,

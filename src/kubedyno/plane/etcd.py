@@ -25,6 +25,7 @@ def members(site: Site, count: int) -> tuple[Component, ...]:
             program="etcd",
             called="etcd",
             role="control-plane",
+            replicated=count > 1,
             args=flags(
                 {
                     "name": name,

@@ -59,7 +59,7 @@ class Prober:
             async with self._session.get(probe.url, ssl=context) as response:
                 body = await response.read()
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            raise EngineError(f"{probe.url} could not be read: {error or type(error).__name__}") from error
+            raise EngineError(f"{probe.url} could not be read: {str(error) or type(error).__name__}") from error
         if response.status != HTTPStatus.OK:
             raise EngineError(f"{probe.url} answered {response.status}: {body[:200].decode(errors='replace')}")
         return body

@@ -43,6 +43,9 @@ class Supervisor:
         self._processes: dict[str, Process] = {}
         self._components: dict[str, Component] = {}
         self._expected_to_end: set[str] = set()
+        self._healthy_once: set[str] = set()
+        self.lost: dict[str, str] = {}
+        """Replicas that died unasked, and how."""
 
     @property
     def processes(self) -> Mapping[str, Process]:
@@ -80,14 +83,21 @@ class Supervisor:
         process = await Process.spawn(component, program, self._folder, self._clock)
         self._processes[component.name] = process
         self._expected_to_end.discard(component.name)
+        self.lost.pop(component.name, None)
         self._watchers.create_task(self._watch(process), name=f"watch {component.name}")
         await self._healthy(process)
+        self._healthy_once.add(component.name)
 
     async def _watch(self, process: Process) -> None:
         """Raise when the process ends unasked: that cancels the block that owns the supervisor."""
         code = await process.wait()
-        if process.component.name not in self._expected_to_end:
-            raise process.failure(exit_words(code))
+        name = process.component.name
+        if name in self._expected_to_end:
+            return
+        failure = process.failure(exit_words(code))
+        if not process.component.replicated or name not in self._healthy_once:
+            raise failure
+        self.lost[name] = str(failure)
 
     async def _healthy(self, process: Process) -> None:
         """Return when the component's probe succeeds; its exit is raised by its watcher."""

@@ -83,4 +83,5 @@ def junit(run: RunRecord, trials: Sequence[TrialRecord]) -> bytes:
             ET.SubElement(case, "failure", message=trial.message)
         elif trial.verdict != Verdict.PASSED:
             ET.SubElement(case, "error", message=trial.message, type=trial.verdict)
-    return ET.tostring(suite, encoding="utf-8", xml_declaration=True)
+    rendered: bytes = ET.tostring(suite, encoding="utf-8", xml_declaration=True)
+    return rendered

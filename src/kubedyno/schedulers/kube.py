@@ -110,6 +110,7 @@ class KubeScheduler:
             called=_NAME,
             configured_by_file=True,
             role="scheduler",
+            replicated=site.ha != "none",
             decides=True,
             args=flags(
                 {

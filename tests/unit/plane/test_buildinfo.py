@@ -13,6 +13,8 @@ LISTING = (
     "dep\texample.org/tool\tv1.2.3\th1:abc=\n"
     "dep\texample.org/other\tv0.1.0\n"
     "=>\texample.org/fork\tv0.9.0\th1:def=\n"
+    "dep\texample.org/edited\tv2.0.0\n"
+    "=>\t./module\t(devel)\t\n"
     'build\t-ldflags="-X a=b"\n'
     "build\tGOARCH=amd64\n"
 )
@@ -25,6 +27,7 @@ def test_it_reads_package_modules_and_settings(tmp_path: Path, go_binary: Callab
     assert info.package == "example.org/tool/cmd/tool"
     assert info.modules["example.org/tool"] == "v1.2.3"
     assert info.modules["example.org/other"] == "v0.9.0"
+    assert info.modules["example.org/edited"] == "v2.0.0"
     assert info.settings == {"-ldflags": '"-X a=b"', "GOARCH": "amd64"}
 
 

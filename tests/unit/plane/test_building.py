@@ -1,5 +1,4 @@
 import asyncio
-import json
 import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping
@@ -64,17 +63,24 @@ async def test_a_failing_build_says_why_and_where_the_log_is(
     assert not (cache / "programs").exists()
 
 
-async def test_edits_become_an_overlay(tmp_path: Path, cache: Path, go_world: World, progress: Progress) -> None:
-    keep = tmp_path / "overlay.json"
-    env = go_world(FAKE_GO_BUILD=f"cp overlay.json {keep}; cp edit-0-server.go {tmp_path}")
+async def test_edits_are_made_in_a_copy_of_the_sources(
+    tmp_path: Path, cache: Path, go_world: World, progress: Progress
+) -> None:
+    env = go_world(FAKE_GO_BUILD=f"cp -r . {tmp_path / 'seen'}")
     original = tmp_path / "module" / KAI.edits[0].file
     original.parent.mkdir(parents=True)
-    original.write_text(f"before\n{KAI.edits[0].old}\nafter\n")
+    before = f"before\n{KAI.edits[0].old}\nafter\n"
+    original.write_text(before)
+    original.chmod(0o444)
+    original.parent.chmod(0o555)
     await build(KAI, toolchain=await make(cache, env, progress), cache=cache)
-    assert list(json.loads(keep.read_text())["Replace"]) == [str(original)]
-    assert (tmp_path / "edit-0-server.go").read_text() == f"before\n{KAI.edits[0].new}\nafter\n"
+    assert original.read_text() == before
+    edited = tmp_path / "seen" / "module" / KAI.edits[0].file
+    assert edited.read_text() == f"before\n{KAI.edits[0].new}\nafter\n"
     assert "127.0.0.1" in KAI.edits[0].new
-    assert " -overlay " in (tmp_path / "go-calls").read_text()
+    go_mod = (tmp_path / "seen" / "go.mod").read_text()
+    assert go_mod.endswith("replace github.com/NVIDIA/KAI-scheduler => ./module\n")
+    assert list(work_dir(cache).iterdir()) == []
 
 
 @pytest.mark.parametrize("text", ["package app\n", KAI.edits[0].old * 2])

@@ -109,6 +109,7 @@ def _scheduler(site: Site, name: str, file: File, after: tuple[str, ...], *, sev
         called="scheduler",
         program="kai-scheduler",
         role="scheduler",
+        replicated=several,
         decides=True,
         env=_env(site, "scheduler"),
         args=flags(
