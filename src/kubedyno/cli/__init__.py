@@ -66,7 +66,7 @@ def main() -> None:
     from kubedyno.kit.tasks import Interrupted
 
     try:
-        code = kubedyno.main(standalone_mode=False)
+        code = kubedyno.main(prog_name="kubedyno", standalone_mode=False)
     except KubedynoError as error:
         code = _fail(str(error), error.exit_code)
     except click.ClickException as error:

@@ -174,6 +174,24 @@ async def test_a_refused_renewed_token_is_not_tried_for_ever(stub: Stub, clock: 
     assert len(stub.seen) == 2
 
 
+async def test_a_refused_stream_is_opened_again_with_a_renewed_token(
+    stub: Stub, clock: JumpClock, tmp_path: Path
+) -> None:
+    file = tmp_path / "token"
+    file.write_text("old")
+
+    async def refuse(request: web.Request) -> web.StreamResponse:
+        file.write_text("new")
+        return await failing(401)(request)
+
+    stub.on("GET", "/log", refuse, reply(b"lines"))
+    async with Client.connect(Access(server=stub.url, token_source=TokenFile(file)), clock=clock) as client:
+        async with client.stream("/log", timeout_s=5) as stream:
+            assert stream.status == 200
+            assert b"".join([chunk async for chunk in stream.chunks]) == b"lines"
+    assert [seen.headers["Authorization"] for seen in stub.seen] == ["Bearer old", "Bearer new"]
+
+
 async def test_a_missing_or_empty_token_file_is_named(stub: Stub, tmp_path: Path) -> None:
     file = tmp_path / "token"
     with pytest.raises(UsageError, match=f"token file {file} cannot be read: No such file"):
@@ -208,7 +226,13 @@ async def test_no_more_requests_are_in_flight_than_connections(stub: Stub, clock
     assert most == 3
 
 
-async def test_a_server_that_does_not_answer_in_time(client: Client, stub: Stub) -> None:
+@pytest.mark.parametrize("exact_below_s", [10.0, 0.0])
+async def test_a_server_that_does_not_answer_in_time(
+    client: Client, stub: Stub, monkeypatch: pytest.MonkeyPatch, exact_below_s: float
+) -> None:
+    monkeypatch.setattr("kubedyno.client.http.EXACT_BELOW_S", exact_below_s)
+    monkeypatch.setattr("kubedyno.client.deadlines.TICK_S", 0.01)
+
     async def hang(_: web.Request) -> web.StreamResponse:
         await asyncio.Event().wait()
         raise AssertionError
