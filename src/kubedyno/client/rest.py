@@ -2,15 +2,16 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import msgspec
 
-from kubedyno.client import retrying
+from kubedyno.client import options, retrying
 from kubedyno.client.access import Access
 from kubedyno.client.discovery import Discovery
 from kubedyno.client.errors import ApiError, Malformed, Unreachable
 from kubedyno.client.http import DEFAULT_CONNECTIONS, HttpTransport
+from kubedyno.client.options import FieldValidation, PatchType, Propagation
 from kubedyno.client.transport import DEFAULT_TIMEOUT_S, JSON, Response, Stream, Transport
 from kubedyno.kit.clock import Clock, RealClock
 from kubedyno.kit.errors import UsageError
@@ -26,17 +27,6 @@ MODIFY_ATTEMPTS = 20
 
 HTTP_ERROR = 300
 
-PatchType = Literal["json", "merge", "strategic", "apply"]
-
-PATCH_TYPES: Mapping[PatchType, str] = {
-    "json": "application/json-patch+json",
-    "merge": "application/merge-patch+json",
-    "strategic": "application/strategic-merge-patch+json",
-    "apply": "application/apply-patch+yaml",  # JSON is YAML
-}
-
-Propagation = Literal["Background", "Foreground", "Orphan"]
-FieldValidation = Literal["Ignore", "Warn", "Strict"]
 Objects = list[Object]
 
 
@@ -115,7 +105,7 @@ class Client:
     ) -> Object:
         """One object. `resource_version="0"` allows the server to answer from its cache."""
         path = resource.path(namespace=namespace, name=name, subresource=subresource)
-        return await self._object("GET", path, query=_query(resourceVersion=resource_version))
+        return await self._object("GET", path, query=options.query(resourceVersion=resource_version))
 
     async def list(
         self,
@@ -130,7 +120,7 @@ class Client:
         resource_version_match: str | None = None,
     ) -> Object:
         """One page: the list object with `items` and `metadata.continue` if there is more."""
-        query = _query(
+        query = options.query(
             labelSelector=label_selector,
             fieldSelector=field_selector,
             limit=str(limit) if limit else None,
@@ -200,11 +190,13 @@ class Client:
             body = obj
         else:
             body = codec.encode(obj)
-            namespace = _namespace_of(resource, obj, namespace)
+            namespace = options.namespace_of(resource, obj, namespace)
         if resource.namespaced and not namespace:
             raise UsageError(f"{resource.full_name} are namespaced: name the namespace to create in")
         path = resource.path(namespace=namespace, name=name, subresource=subresource)
-        return await self._object("POST", path, query=_write_query(field_manager, field_validation, dry_run), body=body)
+        return await self._object(
+            "POST", path, query=options.write_query(field_manager, field_validation, dry_run), body=body
+        )
 
     async def update(
         self,
@@ -226,10 +218,12 @@ class Client:
             body = obj
         else:
             body = codec.encode(obj)
-            namespace = _namespace_of(resource, obj, namespace)
+            namespace = options.namespace_of(resource, obj, namespace)
             name = name or (obj.get("metadata") or {}).get("name")
         path = resource.path(namespace=namespace, name=name or "", subresource=subresource)
-        return await self._object("PUT", path, query=_write_query(field_manager, field_validation, dry_run), body=body)
+        return await self._object(
+            "PUT", path, query=options.write_query(field_manager, field_validation, dry_run), body=body
+        )
 
     async def modify(
         self,
@@ -242,7 +236,8 @@ class Client:
         field_manager: str | None = None,
     ) -> Object:
         """Read, change in place, write; on a conflict again from the start, so `change` may run several times."""
-        for attempt in range(MODIFY_ATTEMPTS):
+        conflicts = 0
+        while True:
             obj = await self.get(resource, name, namespace=namespace, subresource=subresource)
             change(obj)
             try:
@@ -255,9 +250,9 @@ class Client:
                     field_manager=field_manager,
                 )
             except ApiError as error:
-                if not error.is_conflict or attempt == MODIFY_ATTEMPTS - 1:
+                conflicts += 1
+                if not error.is_conflict or conflicts == MODIFY_ATTEMPTS:
                     raise
-        raise AssertionError("the last attempt returns or raises")
 
     async def patch(
         self,
@@ -276,7 +271,7 @@ class Client:
         """Patch an object: `json` (a list of operations), `merge`, `strategic`, or `apply` with a field manager."""
         if kind == "apply" and not field_manager:
             raise UsageError("a server-side apply needs a field manager")
-        query = _write_query(field_manager, field_validation, dry_run)
+        query = options.write_query(field_manager, field_validation, dry_run)
         if force:
             query["force"] = "true"
         return await self._object(
@@ -284,7 +279,7 @@ class Client:
             resource.path(namespace=namespace, name=name, subresource=subresource),
             query=query,
             body=patch if isinstance(patch, bytes) else msgspec.json.encode(patch),
-            content_type=PATCH_TYPES[kind],
+            content_type=options.PATCH_TYPES[kind],
         )
 
     async def apply(
@@ -305,7 +300,7 @@ class Client:
             (obj.get("metadata") or {}).get("name") or "",
             obj,
             kind="apply",
-            namespace=_namespace_of(target, obj, namespace),
+            namespace=options.namespace_of(target, obj, namespace),
             subresource=subresource,
             field_manager=field_manager,
             force=force,
@@ -328,11 +323,11 @@ class Client:
 
         `uid` and `resource_version` are preconditions: another object of that name is left alone (409).
         """
-        preconditions = _query(uid=uid, resourceVersion=resource_version)
+        preconditions = options.query(uid=uid, resourceVersion=resource_version)
         return await self._object(
             "DELETE",
             resource.path(namespace=namespace, name=name),
-            body=_delete_options(propagation, grace_s, dry_run, preconditions),
+            body=options.delete_options(propagation, grace_s, dry_run, preconditions),
         )
 
     async def delete_collection(
@@ -347,14 +342,18 @@ class Client:
         dry_run: bool = False,
         timeout_s: float = DEFAULT_TIMEOUT_S,
     ) -> Object:
-        """Delete all objects that match. A namespaced resource needs its namespace: the API has no wider delete."""
+        """Delete all objects that match. A namespaced resource needs its namespace: the API has no wider delete.
+
+        Many thousands take longer than the server's own limit of a minute: it answers 504 with a part of them
+        deleted, and the call may be repeated.
+        """
         if resource.namespaced and not namespace:
             raise UsageError(f"{resource.full_name} can be deleted in one namespace at a time: name it")
         return await self._object(
             "DELETE",
             resource.path(namespace=namespace),
-            query=_query(labelSelector=label_selector, fieldSelector=field_selector),
-            body=_delete_options(propagation, grace_s, dry_run, {}),
+            query=options.query(labelSelector=label_selector, fieldSelector=field_selector),
+            body=options.delete_options(propagation, grace_s, dry_run, {}),
             timeout_s=timeout_s,
         )
 
@@ -442,34 +441,3 @@ class Client:
         if wait_s > 0:
             self.counts.limiter_wait_s += wait_s
             await self.clock.sleep(wait_s)
-
-
-def _query(**parameters: str | None) -> dict[str, str]:
-    """The parameters that are set."""
-    return {name: value for name, value in parameters.items() if value is not None}
-
-
-def _write_query(field_manager: str | None, field_validation: FieldValidation | None, dry_run: bool) -> dict[str, str]:
-    return _query(fieldManager=field_manager, fieldValidation=field_validation, dryRun="All" if dry_run else None)
-
-
-def _namespace_of(resource: Resource, obj: Mapping[str, Any], given: str | None) -> str | None:
-    if given is not None or not resource.namespaced:
-        return given
-    namespace: str | None = (obj.get("metadata") or {}).get("namespace")
-    return namespace
-
-
-def _delete_options(
-    propagation: Propagation | None, grace_s: int | None, dry_run: bool, preconditions: Mapping[str, str]
-) -> bytes:
-    options: Object = {"kind": "DeleteOptions", "apiVersion": "v1"}
-    if propagation is not None:
-        options["propagationPolicy"] = propagation
-    if grace_s is not None:
-        options["gracePeriodSeconds"] = grace_s
-    if preconditions:
-        options["preconditions"] = dict(preconditions)
-    if dry_run:
-        options["dryRun"] = ["All"]
-    return codec.encode(options)

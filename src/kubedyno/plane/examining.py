@@ -15,6 +15,9 @@ from typing import Literal
 import msgspec
 import psutil
 
+from kubedyno.client.access import Access
+from kubedyno.client.rest import Client
+from kubedyno.kit.errors import EngineError
 from kubedyno.kit.units import format_bytes
 from kubedyno.plane.finding import Found, Missing
 from kubedyno.plane.ports import LOOPBACK
@@ -77,6 +80,17 @@ async def gather(*, cache: Path, state: Path, bin_dir: Path | None, env: Mapping
         go=f"{toolchain.version} ({toolchain.go})" if toolchain else None,
         programs=tuple(await inspect(tuple(PROGRAMS), bin_dir=bin_dir, cache=cache, env=env)),
     )
+
+
+async def cluster(access: Access) -> Finding:
+    """Whether the API server answers, and which version it is."""
+    try:
+        async with Client.connect(access) as client:
+            answer = await client.request_raw("GET", "/version")
+    except EngineError as error:
+        return Finding(name="cluster", state="broken", value=str(error), fix="check the kubeconfig and the network")
+    version = msgspec.json.decode(answer.body).get("gitVersion", "unknown")
+    return Finding(name="cluster", state="ok", value=f"{version} at {access.server}")
 
 
 def judge(facts: Facts) -> list[Finding]:

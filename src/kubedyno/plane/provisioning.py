@@ -185,19 +185,32 @@ async def _held(cache: Path, progress: Progress) -> AsyncIterator[None]:
     """The cache belongs to us alone, and its work folder is empty."""
     lock = lock_file(cache)
     waiting = False
-    while True:
-        with exclusive_lock(lock, wait=False) as ours:
-            if ours:
-                if waiting:
-                    progress.end()
-                _start_work(cache)
-                yield
-                return
-        if not waiting:
-            waiting = True
-            progress.begin(f"waiting for another kubedyno that sets up programs ({_holder(lock)})")
-        # Polled, because a blocking lock would stop the event loop, and with it ctrl-C.
-        await asyncio.sleep(_LOCK_POLL_S)
+    with _file_errors(cache):
+        while True:
+            with exclusive_lock(lock, wait=False) as ours:
+                if ours:
+                    if waiting:
+                        progress.end()
+                    _start_work(cache)
+                    yield
+                    return
+            if not waiting:
+                waiting = True
+                progress.begin(f"waiting for another kubedyno that sets up programs ({_holder(lock)})")
+            # Polled, because a blocking lock would stop the event loop, and with it ctrl-C.
+            await asyncio.sleep(_LOCK_POLL_S)
+
+
+@contextlib.contextmanager
+def _file_errors(cache: Path) -> Iterator[None]:
+    """A full disk or a folder that is not ours is the user's to mend, not a crash."""
+    try:
+        yield
+    except OSError as error:
+        raise ProgramError(
+            f"the cache folder {cache} cannot be used: {error}; free some space or make it writable, or name another"
+            " place with XDG_CACHE_HOME"
+        ) from error
 
 
 def _start_work(cache: Path) -> None:

@@ -1,6 +1,12 @@
+import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
+
+# With --import-mode=importlib test folders are not on the path; `api_stub` is shared by the tests of this one.
+sys.path.insert(0, str(Path(__file__).parent))
+
 from api_stub import Authority, JumpClock, Stub, serving
 
 from kubedyno.client.access import Access

@@ -32,9 +32,12 @@ async def test_a_block_that_takes_too_long_times_out_and_the_task_goes_on() -> N
 async def test_one_that_is_in_time_is_left_alone_and_the_ticking_ends() -> None:
     limits = Deadlines()
     with limits.within(60):
-        await asyncio.sleep(0.02)
-    while limits._timer is not None:
-        await asyncio.sleep(0.001)
+        limits._tick(asyncio.get_running_loop())
+        assert limits._timer is not None
+        await asyncio.sleep(0)
+    limits._timer.cancel()
+    limits._tick(asyncio.get_running_loop())
+    assert limits._timer is None
 
 
 async def test_only_the_late_ones_are_ended() -> None:

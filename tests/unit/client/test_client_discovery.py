@@ -55,7 +55,7 @@ async def test_a_miss_asks_again_because_it_may_have_been_installed(client: Clie
 async def test_a_group_that_is_not_there_names_the_nearest(client: Client, stub: Stub) -> None:
     stub.on("GET", "/apis", reply(aggregated("Gang")))
     with pytest.raises(UsageError, match=r"definition installed.*did you mean 'train\.example/v1'"):
-        await client.resource("trian.example/v1", "Gang")
+        await client.resource("traim.example/v1", "Gang")
 
 
 async def test_servers_without_aggregation_are_asked_by_group(client: Client, stub: Stub) -> None:

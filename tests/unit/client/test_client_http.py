@@ -185,10 +185,10 @@ async def test_a_refused_stream_is_opened_again_with_a_renewed_token(
         return await failing(401)(request)
 
     stub.on("GET", "/log", refuse, reply(b"lines"))
-    async with Client.connect(Access(server=stub.url, token_source=TokenFile(file)), clock=clock) as client:
-        async with client.stream("/log", timeout_s=5) as stream:
-            assert stream.status == 200
-            assert b"".join([chunk async for chunk in stream.chunks]) == b"lines"
+    access = Access(server=stub.url, token_source=TokenFile(file))
+    async with Client.connect(access, clock=clock) as client, client.stream("/log", timeout_s=5) as stream:
+        assert stream.status == 200
+        assert b"".join([chunk async for chunk in stream.chunks]) == b"lines"
     assert [seen.headers["Authorization"] for seen in stub.seen] == ["Bearer old", "Bearer new"]
 
 

@@ -129,7 +129,7 @@ def test_an_empty_or_null_kubeconfig_has_no_context(tmp_path: Path) -> None:
 
 def test_unknown_names_are_told_with_the_nearest(tmp_path: Path) -> None:
     file = write(tmp_path / "config", config())
-    assert refusal(file, context="mian") == f"{file}: there is no context 'mian': did you mean 'main'?"
+    assert refusal(file, context="maain") == f"{file}: there is no context 'maain': did you mean 'main'?"
     document = config()
     document["contexts"][0]["context"]["cluster"] = "other"
     message = refusal(write(tmp_path / "b", document))

@@ -61,6 +61,12 @@ def test_a_status_without_code_gets_the_answers() -> None:
     assert status.parse(b'{"kind":"Status","reason":"Expired"}', code=410).code == 410
 
 
+def test_the_timeout_filters_status_has_no_kind() -> None:
+    body = b'{"metadata":{},"status":"Failure","message":"Timeout: m","reason":"Timeout","details":{},"code":504}'
+    found = status.parse(body, code=504)
+    assert (found.reason, found.message, found.code) == ("Timeout", "Timeout: m", 504)
+
+
 def test_built_ones_look_like_the_api_servers() -> None:
     built = status.failure(
         409, 'pods "a" already exists', reason="AlreadyExists", name="a", resource="pods", retry_after_seconds=1

@@ -118,6 +118,14 @@ run(lambda: provide(["etcd"], bin_dir=None, cache=Path({str(cache)!r}), env=os.e
     assert lock_file(cache).read_text() == f"{os.getpid()}\n"
 
 
+async def test_a_cache_that_cannot_be_written_is_an_error(
+    tmp_path: Path, go_world: World, progress: Any, script: Script
+) -> None:
+    cache = script(tmp_path / "file", "") / "cache"
+    with pytest.raises(ProgramError, match=r"cache folder .* cannot be used: .*Not a directory.*XDG_CACHE_HOME"):
+        await provide(["etcd"], bin_dir=None, cache=cache, env=go_world(), progress=progress)
+
+
 async def test_inspecting_makes_nothing(cache: Path, go_world: World, tmp_path: Path) -> None:
     looked = await inspect(["etcd"], bin_dir=None, cache=cache, env=go_world())
     assert looked == [Missing(name="etcd", version="v3.6.16")]

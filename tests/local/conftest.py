@@ -1,0 +1,194 @@
+"""Real programs for the tests: found or built once, one shared control plane, and the command as a user runs it."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import psutil
+import pytest
+
+from kubedyno.kit.clock import RealClock
+from kubedyno.kit.places import cache_dir
+from kubedyno.kit.progress import Quiet
+from kubedyno.lab import planning
+from kubedyno.lab.owner import Orders
+from kubedyno.lab.programs import orders
+from kubedyno.lab.spec import LabSpec, check
+from kubedyno.lab.starting import RunningLab, started
+from kubedyno.plane import provisioning
+from kubedyno.plane.ports import counted_ports, free_ports
+
+COMMAND_WITHIN_S = 110
+
+
+async def orders_for(spec: LabSpec) -> Orders:
+    """The programs and CRDs that a lab needs; what is missing is built."""
+    plan = planning.plan(spec, folder=Path("unused"), draw_port=counted_ports(1))
+    return await orders(plan, cache=cache_dir(), env=os.environ, progress=Quiet())
+
+
+@contextlib.asynccontextmanager
+async def lab_in_process(folder: Path, **options: Any) -> AsyncIterator[RunningLab]:
+    """A lab owned by the test process."""
+    spec = check(LabSpec(name="test", **options))
+    found = await orders_for(spec)
+    plan = planning.plan(spec, folder=folder, draw_port=free_ports())
+    async with started(
+        plan,
+        programs={name: Path(path) for name, path in found.programs.items()},
+        crd_folders=tuple(map(Path, found.crd_folders)),
+        clock=RealClock(),
+        progress=Quiet(),
+    ) as lab:
+        yield lab
+
+
+@pytest.fixture(scope="session")
+async def shared_lab(tmp_path_factory: pytest.TempPathFactory, programs: None) -> AsyncIterator[RunningLab]:
+    """One control plane with kube-scheduler and a few nodes, for all tests that leave it as they found it."""
+    async with lab_in_process(
+        tmp_path_factory.mktemp("shared") / "lab", scheduler="kube-scheduler", nodes=4
+    ) as lab:
+        yield lab
+
+
+@pytest.fixture(scope="session")
+async def programs() -> None:
+    """All programs that the local tests start, built here if need be, so that no single test pays for it."""
+    await provisioning.provide(
+        ("etcd", "kubernetes", "kwok", "kai"), bin_dir=None, cache=cache_dir(), env=os.environ, progress=Quiet()
+    )
+
+
+@pytest.fixture(scope="session")
+async def kubectl_path(programs: None) -> Path:
+    found = await provisioning.provide(("kubectl",), bin_dir=None, cache=cache_dir(), env=os.environ, progress=Quiet())
+    return found["kubectl"].path
+
+
+class User:
+    """Somebody at a terminal: runs commands with a state folder of their own."""
+
+    def __init__(self, home: Path, kubectl: Path) -> None:
+        self.home = home
+        self.kubectl_path = kubectl
+        self.env = {**os.environ, "XDG_STATE_HOME": str(home / "state"), "NO_COLOR": "1"}
+        self.env.pop("KUBECONFIG", None)
+
+    def argv(self, *args: str) -> list[str]:
+        return [sys.executable, "-m", "kubedyno", *args]
+
+    def run(self, *args: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end and look at its exit code."""
+        done = subprocess.run(
+            self.argv(*args), env=self.env, cwd=self.home, capture_output=True, text=True, timeout=COMMAND_WITHIN_S
+        )
+        assert done.returncode == code, f"exit code {done.returncode}:\n{done.stdout}\n{done.stderr}"
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
+
+    def start(self, *args: str) -> subprocess.Popen[str]:
+        """Start a command and do not wait for it."""
+        return subprocess.Popen(
+            self.argv(*args), env=self.env, cwd=self.home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def up(self, *args: str) -> str:
+        """`up`; the kubeconfig that its last line exports."""
+        last = self.run("up", *args).stdout.splitlines()[-1]
+        assert last.startswith("export KUBECONFIG=")
+        return last.removeprefix("export KUBECONFIG=")
+
+    def status(self, name: str = "default") -> dict[str, Any]:
+        statuses = msgspec.json.decode(self.run("status", "--name", name, "--json").stdout)
+        return dict(statuses[0])
+
+    def kubectl(self, kubeconfig: str, *args: str, stdin: str | None = None) -> str:
+        done = subprocess.run(
+            [str(self.kubectl_path), "--kubeconfig", kubeconfig, *args],
+            env=self.env,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_WITHIN_S,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@pytest.fixture
+def user(tmp_path: Path, kubectl_path: Path) -> Iterator[User]:
+    """A user whose labs are gone after the test, whatever happened."""
+    somebody = User(tmp_path, kubectl_path)
+    yield somebody
+    labs = tmp_path / "state" / "kubedyno" / "labs"
+    if labs.is_dir() and any(labs.iterdir()):
+        somebody.run("down", "--all")
+    assert processes_below(tmp_path) == []
+
+
+def processes_below(folder: Path) -> list[str]:
+    """Processes whose command line speaks of the folder: what a lab there has left running."""
+    return [
+        f"{process.pid} {' '.join(process.info['cmdline'])[:120]}"
+        for process in psutil.process_iter(["cmdline"])
+        if str(folder) in " ".join(process.info["cmdline"] or ()) and process.pid != os.getpid()
+    ]
+
+
+def wait_gone(pids: list[int], timeout_s: float = 10.0) -> list[int]:
+    """Wait until the processes have ended; those that have not."""
+    there = []
+    for pid in pids:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            there.append(psutil.Process(pid))
+    _, alive = psutil.wait_procs(there, timeout=timeout_s)
+    return [process.pid for process in alive]
+
+
+def component_pids(status: dict[str, Any]) -> list[int]:
+    return [component["pid"] for component in status["components"]]
+
+
+def component_ports(status: dict[str, Any]) -> list[int]:
+    return [port for component in status["components"] for port in component["ports"].values()]
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def interrupt_when(process: subprocess.Popen[str], ready: Callable[[], bool]) -> tuple[str, str]:
+    """Send SIGINT once `ready` is true; what the process printed."""
+    wait_for(ready, while_running=process)
+    process.send_signal(signal.SIGINT)
+    return process.communicate(timeout=COMMAND_WITHIN_S)
+
+
+def wait_for(condition: Callable[[], bool], *, while_running: subprocess.Popen[str] | None = None) -> None:
+    """Look at the condition until it holds; another process gives no event to await."""
+    clock = RealClock()
+    deadline_ns = clock.monotonic_ns() + 60 * 10**9
+    while not condition():
+        assert clock.monotonic_ns() < deadline_ns, "the condition did not come"
+        if while_running is not None and while_running.poll() is not None:
+            pytest.fail(f"the command ended early: {while_running.communicate()}")
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            (while_running or _SLEEPER).wait(0.05)
+
+
+class _Sleeper:
+    def wait(self, timeout: float) -> None:
+        subprocess.run(["sleep", str(timeout)], check=True)
+
+
+_SLEEPER = _Sleeper()
