@@ -53,9 +53,7 @@ async def lab_in_process(folder: Path, **options: Any) -> AsyncIterator[RunningL
 @pytest.fixture(scope="session")
 async def shared_lab(tmp_path_factory: pytest.TempPathFactory, programs: None) -> AsyncIterator[RunningLab]:
     """One control plane with kube-scheduler and a few nodes, for all tests that leave it as they found it."""
-    async with lab_in_process(
-        tmp_path_factory.mktemp("shared") / "lab", scheduler="kube-scheduler", nodes=4
-    ) as lab:
+    async with lab_in_process(tmp_path_factory.mktemp("shared") / "lab", scheduler="kube-scheduler", nodes=4) as lab:
         yield lab
 
 
@@ -88,7 +86,13 @@ class User:
     def run(self, *args: str, code: int = 0) -> subprocess.CompletedProcess[str]:
         """Run a command to its end and look at its exit code."""
         done = subprocess.run(
-            self.argv(*args), env=self.env, cwd=self.home, capture_output=True, text=True, timeout=COMMAND_WITHIN_S
+            self.argv(*args),
+            env=self.env,
+            cwd=self.home,
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_WITHIN_S,
+            check=False,
         )
         assert done.returncode == code, f"exit code {done.returncode}:\n{done.stdout}\n{done.stderr}"
         assert "Traceback" not in done.stderr, done.stderr
@@ -118,6 +122,7 @@ class User:
             capture_output=True,
             text=True,
             timeout=COMMAND_WITHIN_S,
+            check=False,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout

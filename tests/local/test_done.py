@@ -94,9 +94,7 @@ def test_kube_scheduler_places_a_native_gang_on_fifty_nodes(user: User) -> None:
         "greedy", 47, scheduler="default-scheduler", extra="schedulingGroup: {podGroupName: greedy}"
     )
     user.kubectl(kubeconfig, "apply", "-f", "-", stdin=greedy)
-    user.kubectl(
-        kubeconfig, "wait", "--for=condition=PodGroupScheduled=False", "podgroups.scheduling.k8s.io/greedy"
-    )
+    user.kubectl(kubeconfig, "wait", "--for=condition=PodGroupScheduled=False", "podgroups.scheduling.k8s.io/greedy")
     bound = user.kubectl(kubeconfig, "get", "pods", "-l", "gang=greedy", "-o", "jsonpath={.items[*].spec.nodeName}")
     assert bound == ""
     assert_all_loopback(component_pids(user.status()))

@@ -44,8 +44,13 @@ def run(main: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
                 raise Interrupted from None
             raise
 
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(supervised())
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(supervised())
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)  # uvloop leaves its own behind, which would ignore the signals from here on
 
 
 @contextlib.asynccontextmanager

@@ -1,5 +1,6 @@
 """Durations and sizes as people write and read them."""
 
+import math
 import re
 
 from kubedyno.kit.errors import UsageError
@@ -11,9 +12,11 @@ _DURATION_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)")
 def parse_duration_s(text: str) -> float:
     """Seconds of a Go duration (`1h30m`, `250ms`); a bare number is seconds."""
     try:
-        return float(text)
+        seconds = float(text)
     except ValueError:
-        pass
+        seconds = math.nan
+    if math.isfinite(seconds):
+        return seconds
     sign, rest = (-1.0, text[1:]) if text.startswith("-") else (1.0, text)
     total_s, position = 0.0, 0
     for part in _DURATION_PART.finditer(rest):
@@ -28,9 +31,9 @@ def parse_duration_s(text: str) -> float:
 
 def format_duration(duration_s: float) -> str:
     """A short duration for people: `340 ms`, `12.3 s`, `4 min 05 s`, `2 h 03 min`."""
-    if duration_s < 1:
+    if round(duration_s, 3) < 1:
         return f"{duration_s * 1000:.0f} ms"
-    if duration_s < 60:  # noqa: PLR2004 - seconds in a minute
+    if round(duration_s, 1) < 60:  # noqa: PLR2004 - seconds in a minute
         return f"{duration_s:.1f} s"
     minutes, seconds = divmod(round(duration_s), 60)
     if minutes < 60:  # noqa: PLR2004 - minutes in an hour

@@ -15,7 +15,7 @@ from kubedyno.plane.component import Component
 
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None, use_errno=True)
-_TAIL_BYTES = 8192
+_TAIL_BYTES = 16384
 _TAIL_LINES = 6
 
 
@@ -36,14 +36,16 @@ def die_with(parent_pid: int) -> Callable[[], None]:
 class Process:
     """A running component."""
 
-    def __init__(self, component: Component, child: asyncio.subprocess.Process, log: Path, clock: Clock) -> None:
+    def __init__(
+        self, component: Component, child: asyncio.subprocess.Process, log: Path, log_start: int, clock: Clock
+    ) -> None:
         self.component = component
         self.pid = child.pid
         self.log = log
         self.started_ns = clock.monotonic_ns()
         self._child = child
         self._clock = clock
-        self._log_start = log.stat().st_size
+        self._log_start = log_start
 
     @classmethod
     async def spawn(cls, component: Component, program: Path, folder: Path, clock: Clock) -> "Process":
@@ -52,6 +54,7 @@ class Process:
         log.parent.mkdir(exist_ok=True)
         env = {"PATH": os.environ.get("PATH", ""), "HOME": str(folder), **component.env}
         with log.open("ab") as sink:
+            log_start = sink.tell()
             try:
                 child = await asyncio.create_subprocess_exec(
                     program,
@@ -69,7 +72,7 @@ class Process:
                     f"{component.name} could not be started: {program}: {error.strerror or error}; "
                     f"rebuild it with `kubedyno setup {component.program}` or name another with --bin-dir"
                 ) from error
-        return cls(component, child, log, clock)
+        return cls(component, child, log, log_start, clock)
 
     async def wait(self) -> int:
         """The exit code, once it has one (negative: the signal that ended it)."""
@@ -109,19 +112,19 @@ class Process:
         """What went wrong, with the cause from the log and what to do."""
         lines = self.log_tail()
         cause, remedy = diagnose(self.component, lines)
-        tail = "".join(f"\n  | {line}" for line in lines)
+        tail = "".join(f"\n  | {line}" for line in lines[-_TAIL_LINES:])
         after_s = (self._clock.monotonic_ns() - self.started_ns) / NS_PER_S
         return ProcessFailure(
             f"{self.component.name} {happened} after {after_s:.1f} s: {cause}; {remedy}. Log: {self.log}{tail}"
         )
 
     def log_tail(self) -> list[str]:
-        """The last lines that this process wrote."""
+        """The last lines that this process wrote, some kilobytes of them."""
         with self.log.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(self._log_start, size - _TAIL_BYTES))
             text = file.read().decode(errors="replace")
-        return [line for line in text.splitlines() if line.strip()][-_TAIL_LINES:]
+        return [line for line in text.splitlines() if line.strip()]
 
 
 def exit_words(code: int) -> str:
@@ -148,7 +151,9 @@ def diagnose(component: Component, lines: list[str]) -> tuple[str, str]:
     if "unknown flag" in text or "flag provided but not defined" in text:
         flag = next(line for line in lines if "unknown flag" in line or "flag provided" in line)
         return flag.strip(), f"{component.program} has no such flag: see its --help"
-    telling = [line for line in lines if any(word in line.lower() for word in ("error", "fatal", "panic", "failed"))]
-    if telling:
-        return telling[-1].strip()[:300], "see the log"
+    # A panic is followed by many lines of stack; the other words tend to come last.
+    for words, lines_in_order in ((("panic:", "fatal error:"), lines), (("error", "fatal", "failed"), lines[::-1])):
+        for line in lines_in_order:
+            if any(word in line.lower() for word in words):
+                return line.strip()[:300], "see the log"
     return (lines[-1].strip()[:300] if lines else "it wrote nothing"), "see the log"

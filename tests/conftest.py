@@ -1,0 +1,44 @@
+"""What tests of several packages need: waiting for other processes, and small programs written on the spot."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+
+@pytest.fixture
+def until() -> Callable[[Callable[[], object]], Awaitable[None]]:
+    """Wait for what other processes do."""
+
+    async def wait(condition: Callable[[], object]) -> None:
+        async with asyncio.timeout(20):
+            while not condition():  # noqa: ASYNC110 - other processes set no events
+                await asyncio.sleep(0.01)
+
+    return wait
+
+
+@pytest.fixture
+def is_running() -> Callable[[int], bool]:
+    def look(pid: int) -> bool:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+        return False
+
+    return look
+
+
+@pytest.fixture
+def script() -> Callable[[Path, str], Path]:
+    """An executable file: a shell script unless it says otherwise."""
+
+    def write(path: Path, body: str) -> Path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(body if body.startswith("#!") else f"#!/bin/sh\n{body}\n")
+        path.chmod(0o755)
+        return path
+
+    return write

@@ -1,0 +1,53 @@
+import importlib
+import pkgutil
+
+import pytest
+
+import kubedyno
+from kubedyno.kit import errors
+from kubedyno.kit.errors import CheckFailed, EngineError, ExitCode, InvalidRun, KubedynoError, UsageError
+
+pytestmark = pytest.mark.unit
+
+
+def test_the_exit_codes_are_the_documented_ones() -> None:
+    assert {code.name: int(code) for code in ExitCode} == {
+        "PASSED": 0,
+        "CHECK_FAILED": 1,
+        "USAGE": 2,
+        "ENGINE": 3,
+        "INVALID": 4,
+        "INTERRUPTED": 130,
+    }
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (KubedynoError, 3),
+        (UsageError, 2),
+        (EngineError, 3),
+        (errors.ProgramError, 3),
+        (errors.ProcessFailure, 3),
+        (CheckFailed, 1),
+        (InvalidRun, 4),
+    ],
+)
+def test_every_class_has_its_exit_code(error: type[KubedynoError], code: int) -> None:
+    assert error("told").exit_code == code
+    assert str(error("told")) == "told"
+
+
+def below(error: type[KubedynoError]) -> set[type[KubedynoError]]:
+    return {error}.union(*(below(derived) for derived in error.__subclasses__()))
+
+
+def test_classes_of_upper_packages_keep_the_code_of_their_family() -> None:
+    for module in pkgutil.walk_packages(kubedyno.__path__, "kubedyno."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    families = {UsageError: 2, EngineError: 3, CheckFailed: 1, InvalidRun: 4}
+    for family, code in families.items():
+        for error in below(family):
+            assert error.exit_code == code, error
+    assert below(KubedynoError) == {KubedynoError}.union(*(below(family) for family in families))
