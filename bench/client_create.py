@@ -1,25 +1,22 @@
 """What our client costs per create, against the bare aiohttp loop with the same bodies and the same pool.
 
-Run alone: `python bench/client_create.py [--kubeconfig FILE]`. Both sides run in this process by turns, the server
-in another one, so that the CPU time of this process is the client's.
+Both sides run in this process by turns, the server in another one, so that the CPU time of this process is the
+client's.
 """
 
-import argparse
 import asyncio
 import multiprocessing
 import os
 import socket
-import statistics
-import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from pathlib import Path
-from typing import Any
 
 import aiohttp
 import uvloop
 from aiohttp import web
+from labs import control_plane
+from result import Result, against_noise, against_ratio
 
 from kubedyno.client import kubeconfig
 from kubedyno.client.access import Access
@@ -33,6 +30,8 @@ from kubedyno.kube.resources import NAMESPACES, PODS
 CONCURRENCY = 16
 CREATES = 4000
 REPEATS = 7
+LOCAL_CREATES = 500
+LOCAL_REPEATS = 10
 CPU_TARGET = 1.5
 """CPU per create: at most so many times the bare loop's."""
 RATE_TARGET = 0.8
@@ -167,35 +166,6 @@ async def _compare(access: Access, *, creates: int, repeats: int) -> dict[str, l
     return found
 
 
-def _rows(label: str, found: dict[str, list[tuple[float, float]]], *, judged: bool) -> list[dict[str, Any]]:
-    ours_cpu_s, peer_cpu_s = (statistics.median(cpu for cpu, _ in found[side]) for side in ("ours", "peer"))
-    ours_rate, peer_rate = (1 / statistics.median(wall for _, wall in found[side]) for side in ("ours", "peer"))
-    repeats = len(found["ours"])
-    rows: list[dict[str, Any]] = [
-        {
-            "name": f"client create, CPU, {label}",
-            "ours": ours_cpu_s * 1e6,
-            "peer": peer_cpu_s * 1e6,
-            "unit": "µs CPU per create",
-            "ratio": ours_cpu_s / peer_cpu_s,
-            "target": f"<= {CPU_TARGET}",
-            "ok": ours_cpu_s / peer_cpu_s <= CPU_TARGET,
-            "repeats": repeats,
-        },
-        {
-            "name": f"client create, rate, {label}",
-            "ours": ours_rate,
-            "peer": peer_rate,
-            "unit": "creates/s",
-            "ratio": ours_rate / peer_rate,
-            "target": f">= {RATE_TARGET}" if judged else "none: the server is the limit",
-            "ok": not judged or ours_rate / peer_rate >= RATE_TARGET,
-            "repeats": repeats,
-        },
-    ]
-    return rows
-
-
 async def _against_cluster(access: Access, *, creates: int, repeats: int) -> dict[str, list[tuple[float, float]]]:
     async with Client.connect(access) as client:
         await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
@@ -208,40 +178,45 @@ async def _against_cluster(access: Access, *, creates: int, repeats: int) -> dic
             await client.delete(NAMESPACES, NAMESPACE)
 
 
-def measure(
-    *, creates: int = CREATES, repeats: int = REPEATS, kubeconfig_path: Path | None = None
-) -> list[dict[str, Any]]:
-    """Rows of figures (name, ours, peer, unit, ratio, target, ok, repeats): medians over `repeats` rounds.
-
-    With a kubeconfig also against that cluster, in a namespace that is deleted afterwards; pods must be allowed there
-    before the namespace's service account exists (a lab runs without that admission plugin).
-    """
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        with stub_server() as url:
-            found = runner.run(_compare(Access(server=url), creates=creates, repeats=repeats))
-        rows = _rows("stub", found, judged=True)
-        if kubeconfig_path is not None:
-            access = kubeconfig.load(kubeconfig_path)
-            found = runner.run(_against_cluster(access, creates=creates // 4, repeats=repeats))
-            rows += _rows("API server", found, judged=False)
-    return rows
+def stub() -> list[Result]:
+    """CPU and rate against a stub server, where the client is the limit."""
+    with stub_server() as url, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        found = runner.run(_compare(Access(server=url), creates=CREATES, repeats=REPEATS))
+    return [
+        _cpu("client-stub-cpu", found),
+        against_ratio(
+            "client-stub-rate",
+            [1 / wall_s for _, wall_s in found["ours"]],
+            [1 / wall_s for _, wall_s in found["peer"]],
+            unit="creates/s",
+            limit=RATE_TARGET,
+            better="higher",
+        ),
+    ]
 
 
-def main() -> int:
-    """Print the rows; 1 if a target is missed."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kubeconfig", type=Path)
-    parser.add_argument("--creates", type=int, default=CREATES)
-    parser.add_argument("--repeats", type=int, default=REPEATS)
-    arguments = parser.parse_args()
-    rows = measure(creates=arguments.creates, repeats=arguments.repeats, kubeconfig_path=arguments.kubeconfig)
-    for row in rows:
-        print(
-            f"{row['name']:<36} ours {row['ours']:>9.1f}  peer {row['peer']:>9.1f} {row['unit']:<18} "
-            f"ratio {row['ratio']:.2f} (target {row['target']}) {'ok' if row['ok'] else 'MISSED'}"
-        )
-    return 0 if all(row["ok"] for row in rows) else 1
+def local() -> list[Result]:
+    """CPU and rate against a real API server on a lab of its own, where the server is the limit."""
+    with control_plane() as kubeconfig_path, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        access = kubeconfig.load(kubeconfig_path)
+        found = runner.run(_against_cluster(access, creates=LOCAL_CREATES, repeats=LOCAL_REPEATS))
+    return [
+        _cpu("client-local-cpu", found),
+        against_noise(
+            "client-local-rate",
+            [1 / wall_s for _, wall_s in found["ours"]],
+            [1 / wall_s for _, wall_s in found["peer"]],
+            unit="creates/s",
+        ),
+    ]
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def _cpu(name: str, found: dict[str, list[tuple[float, float]]]) -> Result:
+    return against_ratio(
+        name,
+        [cpu_s * 1e6 for cpu_s, _ in found["ours"]],
+        [cpu_s * 1e6 for cpu_s, _ in found["peer"]],
+        unit="µs CPU/create",
+        limit=CPU_TARGET,
+        better="lower",
+    )

@@ -10,14 +10,13 @@ from pathlib import Path
 import msgspec
 
 from kubedyno.kit.durable import write_atomic
-from kubedyno.kit.errors import EngineError, ExitCode, KubedynoError, UsageError
+from kubedyno.kit.errors import EngineError, ExitCode, UsageError
 from kubedyno.kit.progress import Progress
 from kubedyno.lab import control
 from kubedyno.lab.folders import LabFolder, LabStatus
 from kubedyno.lab.owner import Orders
 
 _DOWN_WITHIN_S = 60.0
-_LOOK_EVERY_S = 0.02
 
 
 class LabFailed(EngineError):
@@ -111,36 +110,44 @@ async def live_status(folder: LabFolder) -> LabStatus | None:
 async def end(folder: LabFolder) -> bool:
     """End the lab and remove its folder; False when its owner was gone already.
 
-    An owner that does not answer is killed; its processes die with it.
+    An owner that does not answer is told by SIGTERM, one that does not end is killed: its processes die with it.
     """
-    if not folder.owned():
+    status = folder.read_status()
+    if status is None or not folder.owned():
         folder.remove()
         return False
-    status = folder.read_status()
     try:
-        await control.ask(folder.control_socket, {"ask": "down"})
-    except KubedynoError:
-        if status is not None:
-            _signal(status.owner_pid, signal.SIGTERM)
+        owner = os.pidfd_open(status.owner_pid)
+    except ProcessLookupError:
+        folder.remove()
+        return False
     try:
-        async with asyncio.timeout(_DOWN_WITHIN_S):
-            await _released(folder)
-    except TimeoutError:
-        if status is None:
-            raise EngineError(
-                f"lab {folder.name} did not end within {_DOWN_WITHIN_S:.0f} s; see {folder.path / 'owner.log'}"
-            ) from None
-        _signal(status.owner_pid, signal.SIGKILL)
-        await _released(folder)
+        await _end_owner(owner, folder)
+    finally:
+        os.close(owner)
     folder.remove()
     return True
 
 
-async def _released(folder: LabFolder) -> None:
-    while folder.owned():  # noqa: ASYNC110 - the kernel tells nobody when a lock becomes free
-        await asyncio.sleep(_LOOK_EVERY_S)
+async def _end_owner(owner: int, folder: LabFolder) -> None:
+    try:
+        await control.ask(folder.control_socket, {"ask": "down"})
+    except EngineError:
+        signal.pidfd_send_signal(owner, signal.SIGTERM)
+    try:
+        async with asyncio.timeout(_DOWN_WITHIN_S):
+            await _ended(owner)
+    except TimeoutError:
+        signal.pidfd_send_signal(owner, signal.SIGKILL)
+        await _ended(owner)
 
 
-def _signal(pid: int, number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, number)
+async def _ended(owner: int) -> None:
+    """Return when the process behind a pidfd is gone: it becomes readable then."""
+    loop = asyncio.get_running_loop()
+    gone = asyncio.Event()
+    loop.add_reader(owner, gone.set)
+    try:
+        await gone.wait()
+    finally:
+        loop.remove_reader(owner)

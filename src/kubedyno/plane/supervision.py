@@ -80,6 +80,8 @@ class Supervisor:
             file.path.parent.mkdir(parents=True, exist_ok=True)
             write_atomic(file.path, file.text, mode=file.mode)
         program = self._programs[component.program]
+        if component.name in self._processes:
+            await self._processes[component.name].wait()  # a killed one may still be dying, and holds its ports so long
         process = await Process.spawn(component, program, self._folder, self._clock)
         self._processes[component.name] = process
         self._expected_to_end.discard(component.name)

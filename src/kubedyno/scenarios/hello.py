@@ -7,20 +7,20 @@ from kubedyno.lab.scenario import Scenario, scenario
 _GPUS_PER_NODE = 8
 
 
-async def hello(lab: Lab, *, nodes: int = 4) -> None:
+async def hello(lab: Lab, *, nodes: int = 4, patience_s: float = 120.0) -> None:
     """Fill half of a small cluster with one-GPU pods and place one gang beside them."""
     await lab.nodes("gpu", count=nodes, gpus=_GPUS_PER_NODE)
     queue = await lab.queue("hello")
     singles = await lab.submit(training(gpus=1), count=nodes * _GPUS_PER_NODE // 2, queue=queue)
-    scheduled = await lab.scheduled(singles)
+    scheduled = await lab.scheduled(singles, timeout_s=patience_s)
     lab.measure("time to schedule single pods", since=singles.submitted, until=scheduled)
     lab.measure_latency("pod scheduling latency", singles, since="created", until="scheduled")
 
     gang = await lab.submit(distributed(workers=nodes, gpus=1), queue=queue)
-    gang_scheduled = await lab.scheduled(gang)
+    gang_scheduled = await lab.scheduled(gang, timeout_s=patience_s)
     lab.measure("time to schedule a gang", since=gang.submitted, until=gang_scheduled)
-    await lab.running(singles)
-    await lab.running(gang)
+    await lab.running(singles, timeout_s=patience_s)
+    await lab.running(gang, timeout_s=patience_s)
 
     everything = {**lab.placement(singles), **lab.placement(gang)}
     crowded = over_committed(everything, gpus_per_pod=1, gpus_per_node=_GPUS_PER_NODE)
