@@ -15,7 +15,7 @@ from kubedyno.kit.clock import RealClock
 from kubedyno.kit.places import cache_dir
 from kubedyno.kit.progress import Quiet
 from kubedyno.lab import planning
-from kubedyno.lab.programs import orders
+from kubedyno.lab.programs import provide
 from kubedyno.lab.spec import LabSpec
 from kubedyno.plane import pki
 from kubedyno.plane.component import Component
@@ -47,7 +47,7 @@ async def _by_hand() -> float:
     with tempfile.TemporaryDirectory(prefix="kubedyno-bench-") as name:
         folder = Path(name)
         plan = planning.plan(LabSpec(name="bench"), folder=folder, draw_port=free_ports())
-        found = await orders(plan, cache=cache_dir(), env=os.environ, progress=Quiet())
+        provided = await provide(plan, cache=cache_dir(), env=os.environ, progress=Quiet())
         material = pki.create(plan.site.pki.folder, plan.identities, clock=RealClock())
         etcd, server = plan.control_plane.components[:2]
         begun = time.perf_counter()
@@ -55,7 +55,7 @@ async def _by_hand() -> float:
         try:
             async with Prober(material) as prober:
                 for component in (etcd, server):
-                    started.append(_spawn(component, found.programs[component.program], folder))
+                    started.append(_spawn(component, provided.found[component.program].path, folder))
                     await _ready(component, prober)
             return time.perf_counter() - begun
         finally:
@@ -64,7 +64,7 @@ async def _by_hand() -> float:
                 process.wait()
 
 
-def _spawn(component: Component, program: str, folder: Path) -> subprocess.Popen[bytes]:
+def _spawn(component: Component, program: Path, folder: Path) -> subprocess.Popen[bytes]:
     with (folder / f"{component.name}.log").open("wb") as log:
         return subprocess.Popen([program, *component.args], stdout=log, stderr=log, cwd=folder)
 

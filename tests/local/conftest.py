@@ -18,8 +18,7 @@ from kubedyno.kit.clock import RealClock
 from kubedyno.kit.places import cache_dir
 from kubedyno.kit.progress import Quiet
 from kubedyno.lab import planning
-from kubedyno.lab.owner import Orders
-from kubedyno.lab.programs import orders
+from kubedyno.lab.programs import Provided, provide
 from kubedyno.lab.spec import LabSpec, check
 from kubedyno.lab.starting import RunningLab, started
 from kubedyno.plane import provisioning
@@ -28,45 +27,43 @@ from kubedyno.plane.ports import counted_ports, free_ports
 COMMAND_WITHIN_S = 110
 
 
-async def orders_for(spec: LabSpec) -> Orders:
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Have all programs there before the first test, whose time limit is for itself and not for twenty minutes of Go."""
+    chosen = any(item.get_closest_marker("local") for item in session.items)
+    if not chosen or session.config.option.collectonly:
+        return
+    done = subprocess.run([sys.executable, "-m", "kubedyno", "setup"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.exit(f"the programs that the local tests need are not there: {done.stderr}", returncode=done.returncode)
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    reporter.write_line(done.stdout)
+
+
+async def provided_for(spec: LabSpec) -> Provided:
     """The programs and CRDs that a lab needs; what is missing is built."""
     plan = planning.plan(spec, folder=Path("unused"), draw_port=counted_ports(1))
-    return await orders(plan, cache=cache_dir(), env=os.environ, progress=Quiet())
+    return await provide(plan, cache=cache_dir(), env=os.environ, progress=Quiet())
 
 
 @contextlib.asynccontextmanager
 async def lab_in_process(folder: Path, **options: Any) -> AsyncIterator[RunningLab]:
     """A lab owned by the test process."""
     spec = check(LabSpec(name="test", **options))
-    found = await orders_for(spec)
+    provided = await provided_for(spec)
     plan = planning.plan(spec, folder=folder, draw_port=free_ports())
-    async with started(
-        plan,
-        programs={name: Path(path) for name, path in found.programs.items()},
-        crd_folders=tuple(map(Path, found.crd_folders)),
-        clock=RealClock(),
-        progress=Quiet(),
-    ) as lab:
+    async with started(plan, provided=provided, clock=RealClock(), progress=Quiet()) as lab:
         yield lab
 
 
 @pytest.fixture(scope="session")
-async def shared_lab(tmp_path_factory: pytest.TempPathFactory, programs: None) -> AsyncIterator[RunningLab]:
+async def shared_lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RunningLab]:
     """One control plane with kube-scheduler and a few nodes, for all tests that leave it as they found it."""
     async with lab_in_process(tmp_path_factory.mktemp("shared") / "lab", scheduler="kube-scheduler", nodes=4) as lab:
         yield lab
 
 
 @pytest.fixture(scope="session")
-async def programs() -> None:
-    """All programs that the local tests start, built here if need be, so that no single test pays for it."""
-    await provisioning.provide(
-        ("etcd", "kubernetes", "kwok", "kai"), bin_dir=None, cache=cache_dir(), env=os.environ, progress=Quiet()
-    )
-
-
-@pytest.fixture(scope="session")
-async def kubectl_path(programs: None) -> Path:
+async def kubectl_path() -> Path:
     found = await provisioning.provide(("kubectl",), bin_dir=None, cache=cache_dir(), env=os.environ, progress=Quiet())
     return found["kubectl"].path
 

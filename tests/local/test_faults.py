@@ -18,7 +18,7 @@ from kubedyno.lab.spec import LabSpec, check
 from kubedyno.lab.starting import started
 from kubedyno.plane.ports import free_ports
 
-from .conftest import COMMAND_WITHIN_S, User, orders_for, processes_below, wait_for
+from .conftest import COMMAND_WITHIN_S, User, processes_below, provided_for, wait_for
 
 pytestmark = pytest.mark.local
 
@@ -52,8 +52,8 @@ def test_a_folder_of_programs_that_is_missing(user: User) -> None:
     )
 
 
-async def test_a_program_that_answers_and_then_dies(user: User, programs: None) -> None:
-    real = (await orders_for(check(LabSpec(name="x")))).programs["kube-controller-manager"]
+async def test_a_program_that_answers_and_then_dies(user: User) -> None:
+    real = (await provided_for(check(LabSpec(name="x")))).found["kube-controller-manager"].path
     folder = user.home / "bin"
     folder.mkdir()
     script(
@@ -67,9 +67,9 @@ async def test_a_program_that_answers_and_then_dies(user: User, programs: None) 
     assert processes_below(user.home) == []
 
 
-async def test_a_port_that_is_taken_meanwhile(tmp_path: Path, programs: None) -> None:
+async def test_a_port_that_is_taken_meanwhile(tmp_path: Path) -> None:
     spec = check(LabSpec(name="test"))
-    found = await orders_for(spec)
+    found = await provided_for(spec)
     with socket.socket() as stranger:
         stranger.bind(("127.0.0.1", 0))
         stranger.listen()
@@ -78,13 +78,7 @@ async def test_a_port_that_is_taken_meanwhile(tmp_path: Path, programs: None) ->
         drawn = iter([taken])
         plan = planning.plan(spec, folder=tmp_path / "lab", draw_port=lambda: next(drawn, None) or ports())
         with pytest.raises(ProcessFailure) as caught:
-            async with started(
-                plan,
-                programs={name: Path(path) for name, path in found.programs.items()},
-                crd_folders=(),
-                clock=RealClock(),
-                progress=Quiet(),
-            ):
+            async with started(plan, provided=found, clock=RealClock(), progress=Quiet()):
                 pytest.fail("etcd cannot have its port")
     sentence = str(caught.value).splitlines()[0]
     assert sentence.startswith("etcd exited with code 1 after ")
@@ -133,8 +127,8 @@ def test_a_field_that_the_schedulers_configuration_does_not_have(user: User) -> 
     assert processes_below(user.home) == []
 
 
-async def test_a_setting_that_does_not_arrive(user: User, programs: None) -> None:
-    real = (await orders_for(check(LabSpec(name="x")))).programs["kwok"]
+async def test_a_setting_that_does_not_arrive(user: User) -> None:
+    real = (await provided_for(check(LabSpec(name="x")))).found["kwok"].path
     folder = user.home / "bin"
     folder.mkdir()
     script(

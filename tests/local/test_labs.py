@@ -7,11 +7,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from kubedyno.client.informer import Informer
+from kubedyno.kube import codec
+from kubedyno.kube.resources import PODS
+
 from .conftest import (
     User,
     component_pids,
     component_ports,
     interrupt_when,
+    lab_in_process,
     listens,
     processes_below,
     wait_for,
@@ -19,6 +24,8 @@ from .conftest import (
 )
 
 pytestmark = pytest.mark.local
+
+POD_GROUP = ("scheduling.run.ai/v2alpha2", "PodGroup")
 
 BARE_POD = """
 apiVersion: v1
@@ -86,6 +93,29 @@ def test_two_kai_labs_side_by_side(user: User) -> None:
     user.run("down", "--name", "one")
     assert wait_gone(component_pids(statuses[0])) == []
     assert user.kubectl(kubeconfigs[1], "get", "--raw", "/readyz") == "ok"
+
+
+async def test_pausing_kai_stops_the_scheduler_and_not_the_binder(tmp_path: Path) -> None:
+    async with lab_in_process(tmp_path / "lab", scheduler="kai", nodes=1) as lab:
+        pod = codec.read_yaml(BARE_POD, source="the test")[0]
+        async with Informer(lab.client, PODS, namespace="default") as pods:
+            async with lab.scheduler.paused():
+                running = set(lab.supervisor.processes)
+                assert "scheduler" not in running
+                assert {"binder", "podgrouper"} <= running
+                await lab.client.create(PODS, pod, namespace="default")
+                # Its group is there, so everything but the decision has been made.
+                async with Informer(lab.client, await lab.client.resource(*POD_GROUP), namespace="default") as groups:
+                    await groups.wait_until(lambda found: len(found.items) == 1, timeout_s=30, what="the pod's group")
+                assert not pods.get(("default", "hello"))["spec"].get("nodeName")
+            resumed = lab.scheduler.resumed
+            assert resumed is not None
+            assert resumed.ready_at_ns > resumed.resumed_at_ns
+            await pods.wait_until(
+                lambda found: bool(found.get(("default", "hello"))["spec"].get("nodeName")),
+                timeout_s=30,
+                what="the pod to be bound",
+            )
 
 
 def test_nothing_outlives_an_owner_that_is_killed(user: User) -> None:

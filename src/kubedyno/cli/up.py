@@ -1,6 +1,5 @@
 """`kubedyno up`."""
 
-import os
 import shlex
 from typing import Any
 
@@ -22,23 +21,17 @@ def command(*, name: str, nodes: int, dry_run: bool, as_json: bool, **lab: Any) 
     """
     from kubedyno.cli.progress import renderer
     from kubedyno.kit import places, tasks
-    from kubedyno.lab import folders, launching, planning
-    from kubedyno.lab.programs import orders
-    from kubedyno.plane.ports import counted_ports, free_ports
+    from kubedyno.lab import folders, launching
 
     spec = options.lab_spec(name=name, nodes=nodes, **lab)
     folder = folders.folder(places.state_dir(), name)
     if dry_run:
+        from kubedyno.lab import planning
+        from kubedyno.plane.ports import counted_ports
+
         click.echo(planning.render(planning.plan(spec, folder=folder.path, draw_port=counted_ports(10000))), nl=False)
         return
-    drawn = renderer()
-
-    async def make() -> Any:
-        plan = planning.plan(spec, folder=folder.path, draw_port=free_ports())
-        found = await orders(plan, cache=places.cache_dir(), env=os.environ, progress=drawn)
-        return await launching.launch(folder, found, drawn)
-
-    kubeconfig = tasks.run(make)
+    kubeconfig = tasks.run(lambda: launching.launch(folder, spec, renderer()))
     if as_json:
         click.echo((folder.path / "status.json").read_text())
     else:

@@ -1,27 +1,27 @@
-"""Structured logs: a constant message plus key=value pairs, on standard error."""
+"""Logs for `--debug`: a constant message plus key=value pairs, on standard error."""
 
 import logging
 import sys
 
-import structlog
+_ROOT = "kubedyno"
 
 
 def configure(*, debug: bool = False) -> None:
     """Set up logging for a process; warnings and above unless `debug`."""
-    structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG if debug else logging.WARNING),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
+    logging.basicConfig(
+        stream=sys.stderr,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+        level=logging.DEBUG if debug else logging.WARNING,
     )
 
 
-def get(component: str) -> structlog.typing.FilteringBoundLogger:
-    """A logger bound to the component that speaks."""
-    logger: structlog.typing.FilteringBoundLogger = structlog.get_logger().bind(component=component)
-    return logger
+class Log:
+    """A logger of one component of ours."""
+
+    def __init__(self, name: str) -> None:
+        self._logger = logging.getLogger(f"{_ROOT}.{name}")
+
+    def debug(self, message: str, **pairs: object) -> None:
+        """Say what happens, for somebody who looks for a fault."""
+        if self._logger.isEnabledFor(logging.DEBUG):
+            self._logger.debug("%s", " ".join((message, *(f"{key}={value}" for key, value in pairs.items()))))

@@ -23,13 +23,19 @@ _ANSWER_WITHIN_S = 10.0
 @contextlib.asynccontextmanager
 async def serve(path: Path, answer: Answer) -> AsyncIterator[None]:
     """Answer requests at `path` (0600) for the duration of the block."""
+    handlers: set[asyncio.Task[None]] = set()
+
+    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        handler = asyncio.create_task(handle(reader, writer))
+        handlers.add(handler)
+        handler.add_done_callback(handlers.discard)
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             request = msgspec.json.decode(await reader.readline(), type=dict[str, Any])
             writer.write(msgspec.json.encode(await answer(request)) + b"\n")
             await writer.drain()
-        except (msgspec.DecodeError, ConnectionError):
+        except (msgspec.DecodeError, ValueError, ConnectionError):
             pass  # a client that speaks nonsense or left: nobody to tell
         finally:
             writer.close()
@@ -38,13 +44,16 @@ async def serve(path: Path, answer: Answer) -> AsyncIterator[None]:
     with _short(path) as short:
         before = os.umask(0o177)
         try:
-            server = await asyncio.start_unix_server(handle, short)
+            server = await asyncio.start_unix_server(connected, short)
         finally:
             os.umask(before)
         try:
             yield
         finally:
             server.close()
+            for handler in handlers:
+                handler.cancel()  # a client that says nothing keeps nobody
+            await asyncio.gather(*handlers, return_exceptions=True)
             await server.wait_closed()
             path.unlink(missing_ok=True)
 
@@ -57,10 +66,10 @@ async def ask(path: Path, request: Mapping[str, Any]) -> dict[str, Any]:
                 reader, writer = await asyncio.open_unix_connection(short)
             try:
                 writer.write(msgspec.json.encode(request) + b"\n")
-                line = await reader.readline()
+                answer = await reader.read()  # to its end: a status is longer than the longest line that streams allow
             finally:
                 writer.close()
-        return msgspec.json.decode(line, type=dict[str, Any])
+        return msgspec.json.decode(answer, type=dict[str, Any])
     except (OSError, TimeoutError, msgspec.DecodeError) as error:
         raise EngineError(
             f"the owner of the lab at {path.parent} does not answer: {str(error) or type(error).__name__}"

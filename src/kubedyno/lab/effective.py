@@ -17,7 +17,7 @@ async def effective_settings(plan: LabPlan, processes: Mapping[str, Process], pr
     """All settings of the lab's processes: what they report, and for the rest their command lines."""
     reported: list[Setting] = []
     if plan.scheduler is not None:
-        own = {name: process for name, process in processes.items() if process.component.role == "scheduler"}
+        own = [process.component for process in processes.values() if process.component.role == "scheduler"]
         reported = await plan.scheduler.read_back(own, prober, plan.site)
     known = {(setting.component, setting.field) for setting in reported}
     shown = [

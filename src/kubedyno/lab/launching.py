@@ -9,12 +9,11 @@ from pathlib import Path
 
 import msgspec
 
-from kubedyno.kit.durable import write_atomic
 from kubedyno.kit.errors import EngineError, ExitCode, UsageError
 from kubedyno.kit.progress import Progress
 from kubedyno.lab import control
 from kubedyno.lab.folders import LabFolder, LabStatus
-from kubedyno.lab.owner import Orders
+from kubedyno.lab.spec import LabSpec
 
 _DOWN_WITHIN_S = 60.0
 
@@ -33,7 +32,7 @@ class _Event(msgspec.Struct, frozen=True):
     exit_code: int = int(ExitCode.ENGINE)
 
 
-async def launch(folder: LabFolder, orders: Orders, progress: Progress) -> Path:
+async def launch(folder: LabFolder, spec: LabSpec, progress: Progress) -> Path:
     """Start the owner and return the kubeconfig's path when the lab is ready.
 
     If it cannot get ready, or this call is cancelled, the owner has ended and left nothing running.
@@ -43,7 +42,7 @@ async def launch(folder: LabFolder, orders: Orders, progress: Progress) -> Path:
             f"lab {folder.name} is running already: end it with `kubedyno down --name {folder.name}`, "
             "or choose another --name"
         )
-    _prepare(folder, orders)
+    _prepare(folder, spec)
     with (folder.path / "owner.log").open("wb") as log:
         owner = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -64,12 +63,11 @@ async def launch(folder: LabFolder, orders: Orders, progress: Progress) -> Path:
         raise
 
 
-def _prepare(folder: LabFolder, orders: Orders) -> None:
+def _prepare(folder: LabFolder, spec: LabSpec) -> None:
     folder.remove()
     try:
         folder.path.mkdir(parents=True, mode=0o700)
-        folder.write_spec(orders.spec)
-        write_atomic(folder.path / "orders.json", msgspec.json.encode(orders))
+        folder.write_spec(spec)
     except OSError as error:
         raise EngineError(
             f"the lab's folder {folder.path} cannot be written: {error.strerror}; "

@@ -17,22 +17,14 @@ import msgspec
 
 from kubedyno.kit import logs, tasks
 from kubedyno.kit.clock import Clock, RealClock, rfc3339
-from kubedyno.kit.errors import EngineError, ExitCode, KubedynoError
+from kubedyno.kit.errors import EngineError, ExitCode, KubedynoError, UsageError
+from kubedyno.kit.places import cache_dir
 from kubedyno.lab import control, planning
 from kubedyno.lab.folders import ComponentStatus, LabFolder, LabStatus
+from kubedyno.lab.programs import Provided, provide
 from kubedyno.lab.spec import LabSpec
 from kubedyno.lab.starting import RunningLab, started
 from kubedyno.plane.ports import free_ports
-
-
-class Orders(msgspec.Struct, frozen=True, kw_only=True):
-    """What the starter found out before: where the programs and CRDs are."""
-
-    spec: LabSpec
-    programs: dict[str, str]
-    versions: dict[str, str]
-    sources: dict[str, str]
-    crd_folders: tuple[str, ...]
 
 
 class Telling:
@@ -64,37 +56,31 @@ class Telling:
         self._tell("failed", str(error), exit_code=int(error.exit_code))
 
 
-async def own(folder: LabFolder, orders: Orders, telling: Telling, clock: Clock) -> None:
+async def own(folder: LabFolder, spec: LabSpec, telling: Telling, clock: Clock) -> None:
     """Start the lab, tell, and keep it until somebody asks for its end."""
-    plan = planning.plan(orders.spec, folder=folder.path, draw_port=free_ports())
-    begun_at = rfc3339(clock.wall_ns())
-    folder.write_status(_status(orders, "starting", begun_at, folder.path, None))
-    async with started(
-        plan,
-        programs={name: Path(path) for name, path in orders.programs.items()},
-        crd_folders=tuple(map(Path, orders.crd_folders)),
-        clock=clock,
-        progress=telling,
-    ) as lab:
+    plan = planning.plan(spec, folder=folder.path, draw_port=free_ports())
+    begun = _blank(spec, "starting", clock)
+    folder.write_status(begun)
+    provided = await provide(plan, cache=cache_dir(), env=os.environ, progress=telling)
+    async with started(plan, provided=provided, clock=clock, progress=telling) as lab:
         end = asyncio.Event()
 
         async def answer(request: Mapping[str, Any]) -> dict[str, Any]:
             if request.get("ask") == "down":
                 end.set()
                 return {"state": "stopping"}
-            now = _status(orders, "ready", begun_at, lab.kubeconfig, lab)
-            return msgspec.to_builtins(now)  # type: ignore[no-any-return] # a struct becomes a dict
+            return msgspec.to_builtins(_filled(begun, lab, provided))  # type: ignore[no-any-return] # a struct becomes a dict
 
         async with control.serve(folder.control_socket, answer):
-            ready = _status(orders, "ready", begun_at, lab.kubeconfig, lab)
+            ready = _filled(begun, lab, provided)
             folder.write_status(ready)
             telling.ready(lab.kubeconfig)
             await end.wait()
             folder.write_status(msgspec.structs.replace(ready, state="stopping"))
 
 
-def _status(orders: Orders, state: str, begun_at: str, kubeconfig: Path, lab: RunningLab | None) -> LabStatus:
-    spec = orders.spec
+def _blank(spec: LabSpec, state: str, clock: Clock, message: str = "") -> LabStatus:
+    """The status of a lab of which nothing runs."""
     return LabStatus(
         name=spec.name,
         state=state,
@@ -104,41 +90,54 @@ def _status(orders: Orders, state: str, begun_at: str, kubeconfig: Path, lab: Ru
         profile=spec.profile,
         nodes=spec.nodes,
         owner_pid=os.getpid(),
-        started_at=begun_at,
-        kubeconfig=str(kubeconfig) if lab else "",
+        started_at=rfc3339(clock.wall_ns()),
+        kubeconfig="",
+        message=message,
+    )
+
+
+def _filled(begun: LabStatus, lab: RunningLab, provided: Provided) -> LabStatus:
+    """The status of a lab that is up, as it is now."""
+    return msgspec.structs.replace(
+        begun,
+        state="ready",
+        kubeconfig=str(lab.kubeconfig),
         components=tuple(
             ComponentStatus(
                 name=name,
                 program=process.component.program,
-                version=orders.versions.get(process.component.program, ""),
+                version=provided.found[process.component.program].version,
                 pid=process.pid,
                 ports=process.component.ports,
             )
-            for name, process in (lab.supervisor.processes if lab else {}).items()
+            for name, process in lab.supervisor.processes.items()
         ),
-        settings=tuple(msgspec.to_builtins(setting) for setting in (lab.settings if lab else ())),
-        message="; ".join(lab.supervisor.lost.values()) if lab else "",
+        settings=tuple(msgspec.to_builtins(setting) for setting in lab.settings),
+        message="; ".join(lab.supervisor.lost.values()),
     )
 
 
 def main(path: str) -> int:
     """Own the lab in the folder `path`; the exit code says how it ended."""
-    logs.configure()
     folder, telling, clock = LabFolder(Path(path)), Telling(), RealClock()
-    orders = msgspec.json.decode((folder.path / "orders.json").read_bytes(), type=Orders)
+    spec = folder.read_spec()
+    logs.configure(debug=spec.debug)
     with folder.hold() as mine:
         if not mine:
             telling.failed(EngineError(f"lab {folder.name} has another owner already: see `kubedyno status`"))
             return ExitCode.ENGINE
         try:
-            tasks.run(lambda: own(folder, orders, telling, clock))
+            tasks.run(lambda: own(folder, spec, telling, clock))
         except tasks.Interrupted:
             pass
+        except UsageError as error:
+            telling.failed(error)  # nothing ran: there is nothing to keep
+            folder.remove()
+            return int(error.exit_code)
         except KubedynoError as error:
             telling.failed(error)
-            status = _status(orders, "failed", rfc3339(clock.wall_ns()), folder.path, None)
             with contextlib.suppress(OSError):  # a full disk is what the message tells of
-                folder.write_status(msgspec.structs.replace(status, message=str(error)))
+                folder.write_status(_blank(spec, "failed", clock, str(error)))
                 shutil.rmtree(folder.path / "data", ignore_errors=True)
             return int(error.exit_code)
         folder.remove()

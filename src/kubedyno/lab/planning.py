@@ -12,7 +12,7 @@ from kubedyno.lab.spec import NO_SCHEDULER, LabSpec
 from kubedyno.plane import controlplane, kwok
 from kubedyno.plane.component import Component, set_name
 from kubedyno.plane.controlplane import ControlPlane
-from kubedyno.plane.pki import Identity
+from kubedyno.plane.identities import Identity
 from kubedyno.plane.ports import PortSource
 from kubedyno.plane.settings import with_flags
 from kubedyno.plane.site import PROFILES, Site

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,9 +17,11 @@ from kubedyno.kube.resources import PODS
 from kubedyno.lab import installing, planning
 from kubedyno.lab.folders import LabFolder
 from kubedyno.lab.lab import Lab
-from kubedyno.lab.owner import Orders
+from kubedyno.lab.planning import LabPlan
+from kubedyno.lab.programs import Provided
 from kubedyno.lab.scenario import Scenario
 from kubedyno.lab.sink import Sink
+from kubedyno.lab.spec import LabSpec
 from kubedyno.lab.starting import RunningLab, started
 from kubedyno.measure import host
 from kubedyno.measure.host import Usage
@@ -57,20 +58,28 @@ class _Outcome(msgspec.Struct, kw_only=True):
 
 
 async def run_trial(
-    trial: Trial, *, orders: Orders, folder: LabFolder, sink: Sink, clock: Clock, progress: Progress
+    trial: Trial,
+    *,
+    spec: LabSpec,
+    provided: Provided,
+    folder: LabFolder,
+    sink: Sink,
+    clock: Clock,
+    progress: Progress,
 ) -> Verdict:
     """Bring a lab up, run the scenario, take the lab down, and tell the sink; errors become the verdict.
 
     An interruption is told and then goes on its way.
     """
     outcome = _Outcome(recorder=Recorder(), begun_ns=clock.wall_ns())
+    plan = planning.plan(spec, folder=folder.path, draw_port=free_ports())
     error: BaseException | None = None
     try:
-        await _run(trial, outcome, orders=orders, folder=folder, clock=clock, progress=progress)
+        await _run(trial, outcome, plan=plan, provided=provided, clock=clock, progress=progress)
     except (KubedynoError, asyncio.CancelledError) as caught:
         error = caught
     outcome.ended_ns = outcome.ended_ns or clock.wall_ns()
-    record = _record(trial, orders, outcome, error)
+    record = _record(trial, spec, outcome, error)
     sink.trial(
         record,
         objects=outcome.recorder.rows,
@@ -83,16 +92,9 @@ async def run_trial(
 
 
 async def _run(
-    trial: Trial, outcome: _Outcome, *, orders: Orders, folder: LabFolder, clock: Clock, progress: Progress
+    trial: Trial, outcome: _Outcome, *, plan: LabPlan, provided: Provided, clock: Clock, progress: Progress
 ) -> None:
-    plan = planning.plan(orders.spec, folder=folder.path, draw_port=free_ports())
-    async with started(
-        plan,
-        programs={name: Path(path) for name, path in orders.programs.items()},
-        crd_folders=tuple(map(Path, orders.crd_folders)),
-        clock=clock,
-        progress=progress,
-    ) as lab:
+    async with started(plan, provided=provided, clock=clock, progress=progress) as lab:
         outcome.settings = lab.settings
         namespace = trial.scenario.name.replace("/", "-")
         await installing.ensure_namespace(lab.client, namespace)
@@ -109,7 +111,7 @@ async def _run(
                 client=lab.client,
                 pods=pods,
                 recorder=outcome.recorder,
-                dialect=SCHEDULERS.get(orders.spec.scheduler).dialect,
+                dialect=SCHEDULERS.get(plan.spec.scheduler).dialect,
                 scheduler=lab.scheduler,
                 namespace=namespace,
                 clock=clock,
@@ -166,8 +168,8 @@ def verdict_of(error: BaseException | None) -> Verdict:
     return Verdict.INTERRUPTED if isinstance(error, asyncio.CancelledError) else Verdict.ERROR
 
 
-def _record(trial: Trial, orders: Orders, outcome: _Outcome, error: BaseException | None) -> TrialRecord:
-    spec, lab = orders.spec, outcome.lab
+def _record(trial: Trial, spec: LabSpec, outcome: _Outcome, error: BaseException | None) -> TrialRecord:
+    lab = outcome.lab
     ready_ns = outcome.ready_ns or outcome.ended_ns
     return TrialRecord(
         format=FORMAT,
@@ -193,7 +195,7 @@ def _record(trial: Trial, orders: Orders, outcome: _Outcome, error: BaseExceptio
     )
 
 
-def run_record(run_id: str, *, command: tuple[str, ...], orders: Orders, clock: Clock) -> RunRecord:
+def run_record(run_id: str, *, command: tuple[str, ...], provided: Provided, clock: Clock) -> RunRecord:
     """The record of a run that starts now."""
     return RunRecord(
         format=FORMAT,
@@ -204,8 +206,8 @@ def run_record(run_id: str, *, command: tuple[str, ...], orders: Orders, clock: 
         ended_at=None,
         host=host.describe(),
         programs={
-            name: Program(version=orders.versions[name], source=orders.sources[name], path=path)
-            for name, path in orders.programs.items()
+            name: Program(version=found.version, source=found.source, path=str(found.path))
+            for name, found in provided.found.items()
         },
         trials=(),
         verdict=None,

@@ -41,6 +41,8 @@ class LabSpec(msgspec.Struct, frozen=True, kw_only=True):
     scheduler_config: Mapping[str, Any] = {}
     """Laid over the scheduler's configuration file."""
     bin_dir: str | None = None
+    debug: bool = False
+    """The owner logs what it does."""
 
 
 def check(spec: LabSpec) -> LabSpec:

@@ -1,6 +1,6 @@
 """Starting a lab on the local engine: certificates, processes in order, objects, nodes, settings read back.
 
-async with started(plan, programs=..., crds=..., clock=..., progress=...) as lab:
+async with started(plan, provided=..., clock=..., progress=...) as lab:
     ...
 # nothing runs any more
 """
@@ -20,11 +20,13 @@ from kubedyno.kit.progress import Progress, told
 from kubedyno.lab import installing
 from kubedyno.lab.effective import effective_settings, refuse_contradictions
 from kubedyno.lab.planning import LabPlan
+from kubedyno.lab.programs import Provided
 from kubedyno.lab.steering import SchedulerControl
 from kubedyno.model.settings import Setting
 from kubedyno.plane import kubeconfigs, pki
 from kubedyno.plane.balancing import balance
 from kubedyno.plane.component import set_name
+from kubedyno.plane.controller_manager import PROGRAM as MANAGER
 from kubedyno.plane.controlplane import ADMIN
 from kubedyno.plane.health import Prober
 from kubedyno.plane.settings import known_flags, refuse_unknown_flag
@@ -50,12 +52,12 @@ class RunningLab(msgspec.Struct, frozen=True, kw_only=True):
 async def started(
     plan: LabPlan,
     *,
-    programs: Mapping[str, Path],
-    crd_folders: Sequence[Path],
+    provided: Provided,
     clock: Clock,
     progress: Progress,
 ) -> AsyncIterator[RunningLab]:
     """The lab for the duration of the block; a component that dies ends the block with its story."""
+    programs = {name: found.path for name, found in provided.found.items()}
     await _refuse_unknown_flags(plan, programs)
     admin = _write_identities(plan, clock)
     async with contextlib.AsyncExitStack() as stack:
@@ -66,10 +68,8 @@ async def started(
         if plan.control_plane.balancer is not None:
             await stack.enter_async_context(balance(plan.control_plane.balancer, prober=prober, clock=clock))
         client = await stack.enter_async_context(Client.connect(kubeconfig.load(admin), clock=clock))
-        with told(progress, clock, "starting the control plane"):
-            await supervisor.start(plan.control_plane.components)
-            await installing.await_service_account(client, "default")
-        await _start_rest(plan, client, supervisor, crd_folders=crd_folders, progress=progress, clock=clock)
+        with told(progress, clock, _what(plan)):
+            await _start(plan, client, supervisor, provided.crd_folders)
         settings = await effective_settings(plan, supervisor.processes, prober)
         refuse_contradictions(settings)
         yield RunningLab(
@@ -82,16 +82,15 @@ async def started(
         )
 
 
-async def _start_rest(
-    plan: LabPlan,
-    client: Client,
-    supervisor: Supervisor,
-    *,
-    crd_folders: Sequence[Path],
-    progress: Progress,
-    clock: Clock,
-) -> None:
-    """Scheduler and nodes, side by side: neither needs the other to start."""
+async def _start(plan: LabPlan, client: Client, supervisor: Supervisor, crd_folders: Sequence[Path]) -> None:
+    """Start what can be started as soon as it can: after the API servers, all the rest side by side."""
+    servers = [component for component in plan.control_plane.components if component.program != MANAGER]
+    managers = [component for component in plan.control_plane.components if component.program == MANAGER]
+    await supervisor.start(servers)
+
+    async def controllers() -> None:
+        await supervisor.start(managers)
+        await installing.await_service_account(client, "default")
 
     async def scheduler() -> None:
         await installing.install_crds(client, crd_folders)
@@ -103,11 +102,16 @@ async def _start_rest(
         if plan.spec.nodes:
             await installing.create_pool(client, Pool(name=DEFAULT_POOL, count=plan.spec.nodes))
 
-    nodes_part = f" and {plan.spec.nodes} nodes" if plan.spec.nodes else ""
-    with told(progress, clock, f"starting scheduler {plan.spec.scheduler}{nodes_part}"):
-        async with tasks.owning() as group:
-            group.create_task(scheduler(), name="start the scheduler")
-            group.create_task(nodes(), name="start the nodes")
+    async with tasks.owning() as group:
+        group.create_task(controllers(), name="start the controllers")
+        group.create_task(scheduler(), name="start the scheduler")
+        group.create_task(nodes(), name="start the nodes")
+
+
+def _what(plan: LabPlan) -> str:
+    spec = plan.spec
+    scheduler = "" if plan.scheduler is None else f", {spec.scheduler}"
+    return f"starting the control plane{scheduler}" + (f" and {spec.nodes} nodes" if spec.nodes else "")
 
 
 def _write_identities(plan: LabPlan, clock: Clock) -> Path:

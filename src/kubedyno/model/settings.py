@@ -4,6 +4,9 @@ from enum import StrEnum
 
 import msgspec
 
+from kubedyno.kit.errors import UsageError
+from kubedyno.kit.units import parse_duration_s
+
 
 class Evidence(StrEnum):
     """How we know a setting's value; `argv` alone is never shown as confirmed."""
@@ -36,11 +39,15 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def canonical(text: str) -> str:
-    """The value in a form that can be compared: numbers and booleans however they are written."""
+    """The value in a form that can be compared: numbers, booleans and durations however they are written."""
     lowered = text.strip().lower()
     if lowered in {"true", "false"}:
         return lowered
     try:
         return repr(float(lowered))
     except ValueError:
+        pass
+    try:
+        return f"{round(parse_duration_s(text.strip()), 9)!r}s"
+    except UsageError:
         return text.strip()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from kubedyno.plane import etcd
 from kubedyno.plane.component import Component, File, Probe, flags
-from kubedyno.plane.pki import Identity
+from kubedyno.plane.identities import Identity
 from kubedyno.plane.ports import LOOPBACK
 from kubedyno.plane.site import Site
 

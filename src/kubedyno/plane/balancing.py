@@ -11,6 +11,7 @@ from typing import cast
 
 from kubedyno.kit import tasks
 from kubedyno.kit.clock import Clock
+from kubedyno.kit.logs import Log
 from kubedyno.plane.component import Probe
 from kubedyno.plane.controlplane import Balancer
 from kubedyno.plane.health import Prober
@@ -18,6 +19,7 @@ from kubedyno.plane.ports import LOOPBACK
 
 _PROBE_EVERY_S = 0.5
 _CONNECT_WITHIN_S = 2.0
+_log = Log("plane.balancing")
 
 
 class _End(asyncio.Protocol):
@@ -87,6 +89,8 @@ class Balancing:
 
     def mark(self, port: int, *, up: bool) -> None:
         """Take a server in or out; one that goes out loses its connections."""
+        if self._healthy[port] != up:
+            _log.debug("server taken in" if up else "server taken out", port=port)
         self._healthy[port] = up
         if not up:
             for end in tuple(self._ends[port]):

@@ -1,11 +1,13 @@
 """kube-controller-manager as components: real controllers, each with its own service account as in production."""
 
 from kubedyno.plane.component import Component, Probe, flags
-from kubedyno.plane.pki import Identity
+from kubedyno.plane.identities import Identity
 from kubedyno.plane.ports import LOOPBACK
 from kubedyno.plane.site import Site
 
-IDENTITY = Identity(name="kube-controller-manager", user="system:kube-controller-manager")
+PROGRAM = "kube-controller-manager"
+
+IDENTITY = Identity(name=PROGRAM, user="system:kube-controller-manager")
 
 
 def managers(site: Site, *, after: tuple[str, ...], count: int) -> tuple[Component, ...]:
@@ -18,8 +20,8 @@ def _manager(site: Site, name: str, after: tuple[str, ...], *, several: bool) ->
     kubeconfig = str(site.kubeconfig(IDENTITY.name))
     return Component(
         name=name,
-        program="kube-controller-manager",
-        called="kube-controller-manager",
+        program=PROGRAM,
+        called=PROGRAM,
         role="control-plane",
         replicated=several,
         args=flags(

@@ -10,7 +10,7 @@ import msgspec
 
 from kubedyno.plane import apiserver, controller_manager, etcd
 from kubedyno.plane.component import Component
-from kubedyno.plane.pki import Identity
+from kubedyno.plane.identities import Identity
 from kubedyno.plane.ports import LOOPBACK
 from kubedyno.plane.site import Site
 

@@ -1,7 +1,7 @@
 """etcd as components: one member, or three that form a cluster; TLS and client certificates as kubeadm sets it up."""
 
 from kubedyno.plane.component import Component, Probe, flags
-from kubedyno.plane.pki import Identity
+from kubedyno.plane.identities import Identity
 from kubedyno.plane.ports import LOOPBACK
 from kubedyno.plane.site import Site
 

@@ -9,7 +9,7 @@ import msgspec
 
 from kubedyno.kit.errors import EngineError
 from kubedyno.plane.component import Probe
-from kubedyno.plane.pki import Pki
+from kubedyno.plane.identities import Pki
 
 _ANSWER_WITHIN_S = 2.0
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import yaml
 
 from kubedyno.kit.durable import write_atomic
-from kubedyno.plane.pki import Pki
+from kubedyno.plane.identities import Pki
 
 
 def write(path: Path, *, server: str, pki: Pki, identity: str, lab: str) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kubedyno.plane.component import Component, Probe, flags
-from kubedyno.plane.pki import Identity
+from kubedyno.plane.identities import Identity
 from kubedyno.plane.ports import LOOPBACK
 from kubedyno.plane.site import Site
 

@@ -7,7 +7,6 @@ import ipaddress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -15,6 +14,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from kubedyno.kit.clock import NS_PER_S, Clock
 from kubedyno.kit.durable import write_atomic
+from kubedyno.plane.identities import Identity, Pki
 
 _VALID_FOR = timedelta(days=365)
 _SKEW = timedelta(hours=1)  # a certificate is valid a little before it was made, for clocks that step back
@@ -26,50 +26,6 @@ _SERVER_NAMES = (
     "kubernetes.default.svc.cluster.local",
 )
 _SERVER_ADDRESSES = ("127.0.0.1", "::1", "10.96.0.1")  # the last is the `kubernetes` service's cluster IP
-
-
-class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """Who a certificate speaks for: user name and groups in Kubernetes' terms; `server` for a serving one."""
-
-    name: str
-    """File name below `pki/`."""
-    user: str
-    groups: tuple[str, ...] = ()
-    server: bool = False
-
-
-class Pki(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the material lies."""
-
-    folder: Path
-
-    @property
-    def ca(self) -> Path:
-        """Certificate of the CA."""
-        return self.folder / "ca.crt"
-
-    @property
-    def ca_key(self) -> Path:
-        """Key of the CA; the controller-manager signs with it."""
-        return self.folder / "ca.key"
-
-    @property
-    def service_account_key(self) -> Path:
-        """Signs service account tokens."""
-        return self.folder / "sa.key"
-
-    @property
-    def service_account_public_key(self) -> Path:
-        """Verifies service account tokens."""
-        return self.folder / "sa.pub"
-
-    def cert(self, name: str) -> Path:
-        """Certificate of an identity."""
-        return self.folder / f"{name}.crt"
-
-    def key(self, name: str) -> Path:
-        """Key of an identity."""
-        return self.folder / f"{name}.key"
 
 
 def create(folder: Path, identities: tuple[Identity, ...], *, clock: Clock) -> Pki:

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from kubedyno.plane.pki import Pki
+from kubedyno.plane.identities import Pki
 from kubedyno.plane.ports import PortSource
 
 HighAvailability = Literal["none", "stacked", "external"]

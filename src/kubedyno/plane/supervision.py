@@ -15,12 +15,14 @@ from pathlib import Path
 from kubedyno.kit import tasks
 from kubedyno.kit.clock import NS_PER_S, Clock
 from kubedyno.kit.durable import write_atomic
+from kubedyno.kit.logs import Log
 from kubedyno.plane.component import Component, levels
 from kubedyno.plane.health import Prober
-from kubedyno.plane.pki import Pki
+from kubedyno.plane.identities import Pki
 from kubedyno.plane.processes import Process, exit_words
 
 _PROBE_EVERY_S = 0.05
+_log = Log("plane.supervision")
 
 
 class Supervisor:
@@ -89,6 +91,8 @@ class Supervisor:
         self._watchers.create_task(self._watch(process), name=f"watch {component.name}")
         await self._healthy(process)
         self._healthy_once.add(component.name)
+        took_s = (self._clock.monotonic_ns() - process.started_ns) / NS_PER_S
+        _log.debug("healthy", component=component.name, pid=process.pid, after_s=f"{took_s:.2f}")
 
     async def _watch(self, process: Process) -> None:
         """Raise when the process ends unasked: that cancels the block that owns the supervisor."""
@@ -127,6 +131,7 @@ class Supervisor:
                 for component in level:
                     process = self._processes.get(component.name)
                     if process is not None:
+                        _log.debug("stopping", component=component.name, pid=process.pid)
                         group.create_task(process.stop(), name=f"stop {component.name}")
 
     async def restart(self, names: Iterable[str]) -> None:

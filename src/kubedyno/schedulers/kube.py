@@ -4,7 +4,7 @@ The gates switch on what 1.36 has behind them: gangs, topology-aware placement a
 server serves PodGroups only with the gate and the API version both on; either alone is ignored in silence.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -16,12 +16,11 @@ from kubedyno.model.settings import Evidence, Setting
 from kubedyno.model.workloads import Dialect, Workload, pod
 from kubedyno.plane.component import Component, File, Probe, flags
 from kubedyno.plane.controlplane import ADMIN
-from kubedyno.plane.health import Prober
-from kubedyno.plane.pki import Identity
+from kubedyno.plane.identities import Identity
 from kubedyno.plane.ports import LOOPBACK
-from kubedyno.plane.processes import Process
 from kubedyno.plane.settings import assign, lookup, merged
 from kubedyno.plane.site import Site
+from kubedyno.schedulers.scheduler import Reader
 
 _NAME = "kube-scheduler"
 _IDENTITY = Identity(name=_NAME, user="system:kube-scheduler")
@@ -130,16 +129,17 @@ class KubeScheduler:
             after=after,
         )
 
-    async def read_back(self, processes: Mapping[str, Process], prober: Prober, site: Site) -> list[Setting]:
+    async def read_back(self, running: Iterable[Component], reader: Reader, site: Site) -> list[Setting]:
         """What `/configz` reports for every field that we or the user wrote."""
         found = []
-        for name, process in processes.items():
-            url = f"https://{LOOPBACK}:{process.component.ports['secure']}/configz"
-            body = await prober.fetch(Probe(url=url, identity=ADMIN.name, self_signed=True))
+        for component in running:
+            name = component.name
+            url = f"https://{LOOPBACK}:{component.ports['secure']}/configz"
+            body = await reader.fetch(Probe(url=url, identity=ADMIN.name, self_signed=True))
             reported = msgspec.json.decode(body).get("componentconfig")
             if reported is None:
                 raise EngineError(f"{name} reports no configuration at {url}; is it a kube-scheduler?")
-            written = yaml.safe_load(process.component.files[0].text)
+            written = yaml.safe_load(component.files[0].text)
             asked = set(site.settings.get(_NAME, {}))
             for path in sorted(_leaf_paths(written) | asked):
                 if path in {"apiVersion", "kind"}:

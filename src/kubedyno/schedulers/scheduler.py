@@ -1,15 +1,21 @@
 """What a lab asks of a scheduler, whichever it is."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from kubedyno.model.settings import Setting
 from kubedyno.model.workloads import Dialect
-from kubedyno.plane.component import Component
-from kubedyno.plane.health import Prober
-from kubedyno.plane.pki import Identity
-from kubedyno.plane.processes import Process
+from kubedyno.plane.component import Component, Probe
+from kubedyno.plane.identities import Identity
 from kubedyno.plane.site import Site
+
+
+class Reader(Protocol):
+    """Reads what a running component serves."""
+
+    async def fetch(self, probe: Probe) -> bytes:
+        """The body at the probe's URL; anything but 200 is an EngineError."""
+        ...
 
 
 class Scheduler(Protocol):
@@ -53,6 +59,6 @@ class Scheduler(Protocol):
         """Its processes. `config` is the user's part of its configuration file, `site.settings` come on top."""
         ...
 
-    async def read_back(self, processes: Mapping[str, Process], prober: Prober, site: Site) -> list[Setting]:
+    async def read_back(self, running: Iterable[Component], reader: Reader, site: Site) -> list[Setting]:
         """The settings that its running processes report or show, beyond their command lines."""
         ...

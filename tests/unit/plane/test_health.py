@@ -11,7 +11,7 @@ from kubedyno.kit.errors import EngineError
 from kubedyno.plane import health, pki
 from kubedyno.plane.component import Probe
 from kubedyno.plane.health import Answer, Prober
-from kubedyno.plane.pki import Identity, Pki
+from kubedyno.plane.identities import Identity, Pki
 from kubedyno.plane.ports import LOOPBACK, free_ports
 
 pytestmark = pytest.mark.unit

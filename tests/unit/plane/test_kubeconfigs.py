@@ -7,7 +7,7 @@ import yaml
 from kubedyno.client import kubeconfig
 from kubedyno.kit.clock import RealClock
 from kubedyno.plane import kubeconfigs, pki
-from kubedyno.plane.pki import Identity
+from kubedyno.plane.identities import Identity
 
 pytestmark = pytest.mark.unit
 

@@ -13,7 +13,7 @@ from cryptography.x509.verification import Criticality, ExtensionPolicy, PolicyB
 
 from kubedyno.kit.clock import NS_PER_S, VirtualClock
 from kubedyno.plane import pki
-from kubedyno.plane.pki import Identity, Pki
+from kubedyno.plane.identities import Identity, Pki
 
 pytestmark = pytest.mark.unit
 

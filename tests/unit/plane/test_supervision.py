@@ -17,7 +17,7 @@ from kubedyno.kit import tasks
 from kubedyno.kit.clock import RealClock
 from kubedyno.kit.errors import ProcessFailure
 from kubedyno.plane.component import Component, File, Probe
-from kubedyno.plane.pki import Pki
+from kubedyno.plane.identities import Pki
 from kubedyno.plane.ports import LOOPBACK, free_ports
 from kubedyno.plane.processes import Process
 from kubedyno.plane.supervision import Supervisor, supervise
@@ -427,7 +427,7 @@ import asyncio, pathlib, sys
 from kubedyno.kit import tasks
 from kubedyno.kit.clock import RealClock
 from kubedyno.plane.component import Component
-from kubedyno.plane.pki import Pki
+from kubedyno.plane.identities import Pki
 from kubedyno.plane.processes import Process
 from kubedyno.plane.supervision import supervise
 

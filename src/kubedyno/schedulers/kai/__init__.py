@@ -1,17 +1,16 @@
 """KAI: scheduler, binder, podgrouper, podgroupcontroller and queuecontroller as plain processes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from kubedyno.model.settings import Setting
 from kubedyno.model.workloads import Dialect
 from kubedyno.plane.component import Component
-from kubedyno.plane.health import Prober
-from kubedyno.plane.pki import Identity
-from kubedyno.plane.processes import Process
+from kubedyno.plane.identities import Identity
 from kubedyno.plane.site import Site
 from kubedyno.schedulers.kai import components, objects, readback
+from kubedyno.schedulers.scheduler import Reader
 
 
 class Kai:
@@ -32,10 +31,10 @@ class Kai:
         """The five processes."""
         return components.build(site, after=after, config=config)
 
-    async def read_back(self, processes: Mapping[str, Process], prober: Prober, site: Site) -> list[Setting]:
+    async def read_back(self, running: Iterable[Component], reader: Reader, site: Site) -> list[Setting]:
         """What the scheduler's snapshot and the binder's metrics report."""
         del site
-        return await readback.reported(processes, prober)
+        return await readback.reported(running, reader)
 
 
 KAI = Kai()

@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from kubedyno.plane.component import Component, File, Probe, flags
-from kubedyno.plane.pki import Identity
+from kubedyno.plane.identities import Identity
 from kubedyno.plane.ports import LOOPBACK
 from kubedyno.plane.settings import merged
 from kubedyno.plane.site import Site

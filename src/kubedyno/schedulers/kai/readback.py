@@ -6,7 +6,7 @@ Client limits (`qps`, `burst`) appear in no endpoint of any process: for those t
 import io
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -14,9 +14,8 @@ import msgspec
 from kubedyno.kit.errors import EngineError
 from kubedyno.model.settings import Evidence, Setting
 from kubedyno.plane.component import Component, Probe
-from kubedyno.plane.health import Prober
 from kubedyno.plane.ports import LOOPBACK
-from kubedyno.plane.processes import Process
+from kubedyno.schedulers.scheduler import Reader
 
 _CONCURRENCY = re.compile(rb"^controller_runtime_max_concurrent_reconciles\{[^}]*\} (\S+)", re.MULTILINE)
 
@@ -31,21 +30,21 @@ _SCHEDULER_PARAMETERS = {
 }
 
 
-async def reported(processes: Mapping[str, Process], prober: Prober) -> list[Setting]:
+async def reported(running: Iterable[Component], reader: Reader) -> list[Setting]:
     """What the processes report; a standby replica of the scheduler has no session and is left out."""
     found: list[Setting] = []
-    for name, process in processes.items():
-        component = process.component
+    for component in running:
         if component.program == "kai-scheduler" and component.ready is not None and component.ready.contains:
-            found += await _scheduler(name, component, prober)
+            found += await _scheduler(component, reader)
         elif component.program in {"kai-binder", "kai-podgrouper"}:
-            found += await _controller(name, component, prober)
+            found += await _controller(component, reader)
     return found
 
 
-async def _scheduler(name: str, component: Component, prober: Prober) -> list[Setting]:
+async def _scheduler(component: Component, reader: Reader) -> list[Setting]:
+    name = component.name
     url = f"http://{LOOPBACK}:{component.ports['plugins']}/get-snapshot"
-    snapshot = await prober.fetch(Probe(url=url))
+    snapshot = await reader.fetch(Probe(url=url))
     try:
         with zipfile.ZipFile(io.BytesIO(snapshot)) as archive:
             document = msgspec.json.decode(archive.read("snapshot.json"))
@@ -79,12 +78,12 @@ async def _scheduler(name: str, component: Component, prober: Prober) -> list[Se
     return found
 
 
-async def _controller(name: str, component: Component, prober: Prober) -> list[Setting]:
+async def _controller(component: Component, reader: Reader) -> list[Setting]:
     url = f"http://{LOOPBACK}:{component.ports['metrics']}/metrics"
-    values = {float(value) for value in _CONCURRENCY.findall(await prober.fetch(Probe(url=url)))}
+    values = {float(value) for value in _CONCURRENCY.findall(await reader.fetch(Probe(url=url)))}
     return [
         Setting(
-            component=name,
+            component=component.name,
             field="max-concurrent-reconciles",
             wanted=wanted_flags(component).get("max-concurrent-reconciles"),
             value=f"{value:g}",

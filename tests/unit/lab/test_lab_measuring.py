@@ -1,0 +1,149 @@
+"""What a Lab computes by itself: measurements with bounds, checks, placements."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubedyno.kit.clock import NS_PER_S, VirtualClock
+from kubedyno.lab.lab import Lab, Stamp, Workloads, distributed, over_committed, training
+from kubedyno.measure.columns import ObjectRow
+from kubedyno.measure.recorder import Recorder
+from kubedyno.measure.records import Check
+
+pytestmark = pytest.mark.unit
+
+TIMES_NS = st.integers(min_value=0, max_value=10**13)
+
+
+def lab(*rows: ObjectRow) -> Lab:
+    recorder = Recorder()
+    recorder.rows.extend(rows)
+    unused: object = None
+    return Lab(
+        client=unused,  # type: ignore[arg-type]
+        pods=unused,  # type: ignore[arg-type]
+        recorder=recorder,
+        dialect=unused,  # type: ignore[arg-type]
+        scheduler=unused,  # type: ignore[arg-type]
+        namespace="ns",
+        clock=VirtualClock(),
+    )
+
+
+def row(uid: str, phase: str, arrival_s: float, server_s: int | None, *, node: str | None = None) -> ObjectRow:
+    arrival_ns = round(arrival_s * NS_PER_S)
+    server_ns = None if server_s is None else server_s * NS_PER_S
+    return ObjectRow(
+        uid=uid,
+        kind="Pod",
+        namespace="ns",
+        name=f"pod-{uid}",
+        workload="w",
+        node=node,
+        phase=phase,
+        arrival_ns=arrival_ns,
+        server_ns=server_ns,
+        lower_ns=server_ns,
+        upper_ns=arrival_ns if server_ns is None else min(arrival_ns, server_ns + NS_PER_S),
+    )
+
+
+WORKLOADS = Workloads(names=frozenset({"w"}), pods=2, submitted=Stamp(0, 0, 0))
+
+
+@st.composite
+def stamps(draw: st.DrawFn) -> tuple[Stamp, Stamp]:
+    lower_ns, at_ns, upper_ns = sorted((draw(TIMES_NS), draw(TIMES_NS), draw(TIMES_NS)))
+    begun = Stamp(at_ns, lower_ns, upper_ns)
+    end_lower_ns, end_at_ns, end_upper_ns = sorted((draw(TIMES_NS), at_ns + draw(TIMES_NS), at_ns + draw(TIMES_NS)))
+    return begun, Stamp(max(end_at_ns, at_ns), end_lower_ns, max(end_upper_ns, at_ns))
+
+
+@given(stamps())
+def test_a_value_lies_between_its_bounds(pair: tuple[Stamp, Stamp]) -> None:
+    since, until = pair
+    measured = lab().measure("m", since=since, until=until)
+    assert 0 <= measured.lower <= measured.value + 1e-6
+    assert measured.value <= measured.upper
+    assert measured.samples == (measured.value,)
+
+
+def test_bounds_take_the_widest_reading_of_both_stamps() -> None:
+    one = lab()
+    measured = one.measure(
+        "time to schedule",
+        since=Stamp(10 * NS_PER_S, 10 * NS_PER_S, 11 * NS_PER_S),
+        until=Stamp(15 * NS_PER_S, 14 * NS_PER_S, 15 * NS_PER_S),
+    )
+    assert (measured.name, measured.unit) == ("time to schedule", "s")
+    assert (measured.lower, measured.value, measured.upper) == (3.0, 5.0, 5.0)
+    assert one.measurements == [measured]
+
+
+def test_a_lower_bound_is_never_negative() -> None:
+    measured = lab().measure(
+        "m", since=Stamp(0, 0, 10 * NS_PER_S), until=Stamp(5 * NS_PER_S, 5 * NS_PER_S, 5 * NS_PER_S)
+    )
+    assert measured.lower == 0
+
+
+def test_the_last_of_several_pods_is_bounded_by_all_of_them() -> None:
+    one = lab(row("a", "scheduled", 9.0, None), row("b", "scheduled", 10.0, 5))
+    # News of b came last and late: it happened before 6 s. But a may have happened as late as 9 s.
+    assert one._last("scheduled", WORKLOADS) == Stamp(10 * NS_PER_S, 5 * NS_PER_S, 9 * NS_PER_S)
+
+
+def test_latency_is_the_median_of_the_pods_that_reached_both_phases() -> None:
+    one = lab(
+        row("a", "created", 1.2, 1),
+        row("b", "created", 1.3, 1),
+        row("c", "created", 1.4, 1),
+        row("a", "scheduled", 2.2, 2),
+        row("b", "scheduled", 4.3, 4),
+    )
+    measured = one.measure_latency("latency", WORKLOADS, since="created", until="scheduled")
+    assert measured.samples == pytest.approx((1.0, 3.0))
+    assert measured.value == pytest.approx(2.0)
+    assert measured.lower == pytest.approx(((2 - 1.2) + (4 - 1.3)) / 2)
+    assert measured.upper == pytest.approx(((2.2 - 1) + (4.3 - 1)) / 2)
+
+
+def test_checks_are_kept_in_order() -> None:
+    one = lab()
+    one.expect("first", holds=True)
+    one.expect("second", holds=False, detail="node-1")
+    assert one.checks == [
+        Check(name="first", passed=True, detail=""),
+        Check(name="second", passed=False, detail="node-1"),
+    ]
+
+
+def test_placement_knows_the_pods_that_have_a_node() -> None:
+    one = lab(row("a", "created", 1, 1), row("a", "scheduled", 2, 2, node="n-0"), row("b", "scheduled", 2, 2))
+    assert one.placement(WORKLOADS) == {"pod-a": "n-0"}
+    assert one.placement(Workloads(names=frozenset({"other"}), pods=1, submitted=Stamp(0, 0, 0))) == {}
+
+
+@pytest.mark.parametrize(
+    ("placement", "crowded"),
+    [
+        ({}, []),
+        ({"a": "n-0", "b": "n-0"}, []),
+        ({"a": "n-1", "b": "n-1", "c": "n-1", "d": "n-0"}, ["n-1"]),
+        ({str(index): f"n-{index % 2}" for index in range(6)}, ["n-0", "n-1"]),
+    ],
+)
+def test_nodes_with_more_gpus_than_they_have_are_found(placement: dict[str, str], crowded: list[str]) -> None:
+    assert over_committed(placement, gpus_per_pod=4, gpus_per_node=8) == crowded
+
+
+@given(st.lists(st.integers(min_value=0, max_value=5), max_size=60), st.integers(min_value=1, max_value=8))
+def test_crowded_is_who_has_too_many_pods(nodes: list[int], gpus: int) -> None:
+    placement = {str(index): f"n-{node}" for index, node in enumerate(nodes)}
+    expected = sorted(f"n-{node}" for node in set(nodes) if nodes.count(node) * gpus > 8)
+    assert over_committed(placement, gpus_per_pod=gpus, gpus_per_node=8) == expected
+
+
+def test_shapes_of_workloads() -> None:
+    assert (training(gpus=2).pods, training(gpus=2).gpus, training().is_gang) == (1, 2, False)
+    assert (distributed(workers=4).pods, distributed(workers=4).is_gang) == (4, True)

@@ -1,0 +1,262 @@
+import io
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+
+from kubedyno.kit.errors import EngineError
+from kubedyno.lab.effective import refuse_contradictions
+from kubedyno.model.settings import Evidence, Setting
+from kubedyno.model.workloads import Workload
+from kubedyno.plane.component import Component, Probe
+from kubedyno.plane.ports import counted_ports
+from kubedyno.plane.settings import with_flags
+from kubedyno.plane.site import PROFILES, Site
+from kubedyno.schedulers.kai import KAI, readback
+
+pytestmark = pytest.mark.unit
+
+
+def site(profile: str = "scale", **more: Any) -> Site:
+    return Site(folder=Path("/lab"), draw_port=counted_ports(10000), profile=PROFILES[profile], **more)
+
+
+def components(profile: str = "scale", *, config: dict[str, Any] | None = None, **more: Any) -> dict[str, Component]:
+    built = KAI.components(site(profile, **more), after=("kube-apiserver",), config=config or {})
+    return {component.name: component for component in built}
+
+
+def test_the_five_processes_come_after_the_server_each_with_ports_and_an_account_of_its_own() -> None:
+    built = components()
+    assert list(built) == ["scheduler", "binder", "podgrouper", "podgroupcontroller", "queuecontroller"]
+    assert {component.after for component in built.values()} == {("kube-apiserver",)}
+    ports = [port for component in built.values() for port in component.ports.values()]
+    assert len(set(ports)) == len(ports)
+    assert len({component.env["KUBECONFIG"] for component in built.values()}) == 5
+    assert [name for name, component in built.items() if component.decides] == ["scheduler"]
+    known = {f"/lab/kubeconfigs/{identity.name}.yaml" for identity in KAI.identities}
+    assert {component.env["KUBECONFIG"] for component in built.values()} == known
+
+
+def test_identities_are_the_service_accounts_of_a_cluster() -> None:
+    scheduler = KAI.identities[0]
+    assert scheduler.user == "system:serviceaccount:kai-scheduler:scheduler"
+    assert scheduler.groups == ("system:serviceaccounts", "system:serviceaccounts:kai-scheduler")
+
+
+@pytest.mark.parametrize(
+    ("profile", "scheduler", "binder"),
+    [
+        ("production", {}, {}),
+        ("unthrottled", {"qps": "5000", "burst": "10000"}, {"qps": "5000", "burst": "10000"}),
+        (
+            "scale",
+            {"qps": "5000", "burst": "10000", "max-consolidation-preemptees": "0"},
+            {"qps": "5000", "burst": "10000", "max-concurrent-reconciles": "100"},
+        ),
+    ],
+)
+def test_the_profile_decides_limits_and_tuning(profile: str, scheduler: dict[str, str], binder: dict[str, str]) -> None:
+    places = {"scheduler-conf", "namespace", "listen-address", "plugin-server-port"}
+    places |= {"metrics-bind-address", "health-probe-bind-address"}
+    built = components(profile)
+    for name, wanted in (("scheduler", scheduler), ("binder", binder)):
+        flags = readback.wanted_flags(built[name])
+        assert {flag: value for flag, value in flags.items() if flag not in places} == wanted
+
+
+def test_in_a_highly_available_lab_two_schedulers_elect_a_leader() -> None:
+    built = components(ha="stacked")
+    assert list(built)[:2] == ["scheduler-0", "scheduler-1"]
+    for name in ("scheduler-0", "scheduler-1"):
+        assert "--leader-elect=true" in built[name].args
+        assert built[name].called == "scheduler"
+        assert built[name].replicated
+        probe = built[name].ready
+        assert probe is not None
+        assert probe.contains == ""
+    assert not [arg for arg in components()["scheduler"].args if arg.startswith("--leader-elect")]
+
+
+def test_the_configuration_can_be_changed_and_keeps_the_plugins_that_report() -> None:
+    ours = yaml.safe_load(components()["scheduler"].files[0].text)
+    assert {"name": "snapshot"} in ours["tiers"][0]["plugins"]
+    assert {"name": "reflectjoborder"} in ours["tiers"][0]["plugins"]
+    changed = yaml.safe_load(components(config={"actions": "allocate"})["scheduler"].files[0].text)
+    assert changed == {**ours, "actions": "allocate"}
+
+
+def test_base_objects_are_namespaces_rights_priorities_and_queues_in_order() -> None:
+    objects = KAI.base_objects()
+    assert [(item["kind"], item["metadata"]["name"]) for item in objects] == [
+        ("Namespace", "kai-scheduler"),
+        ("Namespace", "kai-resource-reservation"),
+        ("Namespace", "kai-scale-adjust"),
+        ("ClusterRoleBinding", "kai-scheduler"),
+        ("PriorityClass", "train"),
+        ("PriorityClass", "build-preemptible"),
+        ("PriorityClass", "build"),
+        ("PriorityClass", "inference"),
+        ("Queue", "default-parent-queue"),
+        ("Queue", "default-queue"),
+    ]
+    assert objects[3]["subjects"][0]["name"] == "system:serviceaccounts:kai-scheduler"
+    assert "parentQueue" not in objects[-2]["spec"]
+    assert objects[-1]["spec"]["parentQueue"] == "default-parent-queue"
+
+
+def test_queues_are_leaves_without_quota_below_the_root() -> None:
+    (queue,) = KAI.dialect.queues(("mine",))
+    unlimited = {"quota": -1, "limit": -1, "overQuotaWeight": 1}
+    assert queue == {
+        "apiVersion": "scheduling.run.ai/v2",
+        "kind": "Queue",
+        "metadata": {"name": "mine"},
+        "spec": {
+            "resources": {"gpu": unlimited, "cpu": unlimited, "memory": unlimited},
+            "parentQueue": "default-parent-queue",
+        },
+    }
+
+
+@pytest.mark.parametrize(("queue", "expected"), [(None, "default-queue"), ("mine", "mine")])
+def test_a_workload_is_a_pod_group_and_pods_that_name_it(queue: str | None, expected: str) -> None:
+    workload = Workload(name="w", namespace="ns", queue=queue, pods=2, labels={"team": "a"})
+    group, *pods = KAI.dialect.objects(workload)
+    assert group["kind"] == "PodGroup"
+    assert group["metadata"] == {
+        "name": "w",
+        "namespace": "ns",
+        "labels": {"team": "a", "kai.scheduler/queue": expected},
+    }
+    assert group["spec"] == {"minMember": 2, "queue": expected, "priorityClassName": "train"}
+    for index, pod in enumerate(pods):
+        assert pod["metadata"]["name"] == f"w-{index}"
+        assert pod["metadata"]["annotations"] == {"pod-group-name": "w"}
+        assert pod["metadata"]["labels"]["kai.scheduler/queue"] == expected
+        assert pod["spec"]["schedulerName"] == "kai-scheduler"
+
+
+class Running:
+    """A process as far as its settings are read."""
+
+    def __init__(self, component: Component) -> None:
+        self.component = component
+
+
+class Canned:
+    """A prober with answers by the end of the URL's path."""
+
+    def __init__(self, **answers: bytes) -> None:
+        self.answers = {"get-snapshot": snapshot(), "metrics": METRICS, **answers}
+        self.asked: list[str] = []
+
+    async def fetch(self, probe: Probe) -> bytes:
+        self.asked.append(probe.url)
+        return self.answers[probe.url.rpartition("/")[2]]
+
+
+METRICS = b"""\
+# HELP controller_runtime_max_concurrent_reconciles Maximum number of concurrent reconciles per controller
+# TYPE controller_runtime_max_concurrent_reconciles gauge
+controller_runtime_max_concurrent_reconciles{controller="bindrequest"} 100
+controller_runtime_active_workers{controller="bindrequest"} 0
+"""
+
+PARAMETERS = {
+    "schedulePeriod": 1_000_000_000,
+    "useSchedulingSignatures": True,
+    "fullHierarchyFairness": True,
+    "allowConsolidatingReclaim": True,
+}
+ACTIONS = "allocate, consolidation, reclaim, preempt, stalegangeviction"
+
+
+def snapshot(parameters: dict[str, Any] | None = None, actions: str = ACTIONS) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        document = {"config": {"actions": actions}, "schedulerParams": {**PARAMETERS, **(parameters or {})}}
+        archive.writestr("snapshot.json", msgspec.json.encode(document))
+    return packed.getvalue()
+
+
+async def settings(built: dict[str, Component], prober: Canned) -> list[Setting]:
+    processes = {name: Running(component) for name, component in built.items()}
+    return await KAI.read_back(processes, prober, site())  # type: ignore[arg-type]
+
+
+async def test_scheduler_and_controllers_report_their_settings() -> None:
+    prober = Canned()
+    found = await settings(components(), prober)
+    assert prober.asked == [
+        "http://127.0.0.1:10001/get-snapshot",
+        "http://127.0.0.1:10002/metrics",
+        "http://127.0.0.1:10004/metrics",
+    ]
+    assert {(setting.component, setting.field): (setting.wanted, setting.value) for setting in found} == {
+        ("scheduler", "max-consolidation-preemptees"): ("0", "0"),
+        ("scheduler", "schedule-period"): (None, "1s"),
+        ("scheduler", "use-scheduling-signatures"): (None, "true"),
+        ("scheduler", "full-hierarchy-fairness"): (None, "true"),
+        ("scheduler", "detailed-fit-errors"): (None, "false"),
+        ("scheduler", "allow-consolidating-reclaim"): (None, "true"),
+        ("scheduler", "actions"): (ACTIONS, ACTIONS),
+        ("binder", "max-concurrent-reconciles"): ("100", "100"),
+        ("podgrouper", "max-concurrent-reconciles"): (None, "100"),
+    }
+    assert {setting.evidence for setting in found} == {Evidence.REPORTED}
+    refuse_contradictions(found)
+
+
+async def test_standby_replicas_are_not_asked() -> None:
+    prober = Canned()
+    found = await settings(components(ha="stacked"), prober)
+    assert {setting.component for setting in found} == {"binder", "podgrouper"}
+
+
+@pytest.mark.parametrize(
+    ("written", "nanoseconds"), [("500ms", 500_000_000), ("1m", 60_000_000_000), ("2s", 2 * 10**9)]
+)
+async def test_a_duration_written_otherwise_is_no_contradiction(written: str, nanoseconds: int) -> None:
+    built = components()
+    built["scheduler"] = with_flags(built["scheduler"], {"schedule-period": written})
+    prober = Canned(**{"get-snapshot": snapshot({"schedulePeriod": nanoseconds})})
+    refuse_contradictions(await settings(built, prober))
+
+
+@pytest.mark.parametrize(
+    ("answers", "sentence"),
+    [
+        (
+            {"get-snapshot": snapshot({"maxNumberConsolidationPreemptees": 16})},
+            "scheduler.max-consolidation-preemptees was set to 0, but http://127.0.0.1:10001/get-snapshot says 16",
+        ),
+        (
+            {"get-snapshot": snapshot(actions="allocate")},
+            f"scheduler.actions was set to {ACTIONS}, but http://127.0.0.1:10001/get-snapshot says allocate",
+        ),
+        (
+            {"metrics": METRICS.replace(b" 100", b" 1")},
+            "binder.max-concurrent-reconciles was set to 100, but http://127.0.0.1:10002/metrics says 1",
+        ),
+    ],
+)
+async def test_a_setting_that_did_not_arrive_is_told(answers: dict[str, bytes], sentence: str) -> None:
+    found = await settings(components(), Canned(**answers))
+    with pytest.raises(EngineError) as caught:
+        refuse_contradictions(found)
+    assert str(caught.value) == (
+        f"a setting did not arrive: {sentence}; check the program that --bin-dir or the PATH gives"
+    )
+
+
+@pytest.mark.parametrize("answer", [b"", b"not a zip", b'{"snapshot": 1}'])
+async def test_what_is_no_snapshot_is_told(answer: bytes) -> None:
+    with pytest.raises(EngineError) as caught:
+        await settings(components(), Canned(**{"get-snapshot": answer}))
+    assert str(caught.value) == (
+        "scheduler: http://127.0.0.1:10001/get-snapshot did not answer with a snapshot: File is not a zip file"
+    )
