@@ -28,7 +28,7 @@ COMMAND_WITHIN_S = 110
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Have all programs there before the first test, whose time limit is for itself and not for twenty minutes of Go."""
+    """Have all programs there before the first test: its time limit is not meant for twenty minutes of Go."""
     chosen = any(item.get_closest_marker("local") for item in session.items)
     if not chosen or session.config.option.collectonly:
         return

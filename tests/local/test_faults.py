@@ -145,7 +145,7 @@ async def test_a_setting_that_does_not_arrive(user: User) -> None:
 
 def test_an_api_server_that_dies_in_the_middle_of_a_run(user: User) -> None:
     run = user.start("run", "hello", "-p", "nodes=200", "--json")
-    labs = user.home / "state" / "kubedyno" / "labs"
+    labs = user.home / "state" / "kubedyno" / "runs"
 
     def running() -> bool:
         return any("kube-scheduler" in line for line in processes_below(labs))
@@ -158,12 +158,12 @@ def test_an_api_server_that_dies_in_the_middle_of_a_run(user: User) -> None:
     assert '"verdict": "error"' in out
     assert "kube-apiserver was killed by SIGKILL" in out
     assert processes_below(user.home) == []
-    assert not list(labs.glob("run-*"))
+    assert not list(labs.iterdir())
 
 
 def test_ctrl_c_in_a_run_keeps_what_was_recorded(user: User) -> None:
     run = user.start("run", "hello", "-p", "nodes=200", "--json")
-    labs = user.home / "state" / "kubedyno" / "labs"
+    labs = user.home / "state" / "kubedyno" / "runs"
     wait_for(lambda: any("kube-scheduler" in line for line in processes_below(labs)), while_running=run)
     run.send_signal(signal.SIGINT)
     _, errors = run.communicate(timeout=COMMAND_WITHIN_S)
@@ -177,7 +177,7 @@ def test_ctrl_c_in_a_run_keeps_what_was_recorded(user: User) -> None:
 
 def test_a_run_that_is_killed_leaves_no_process_and_is_finished_as_crashed(user: User) -> None:
     run = user.start("run", "hello", "-p", "nodes=200")
-    labs = user.home / "state" / "kubedyno" / "labs"
+    labs = user.home / "state" / "kubedyno" / "runs"
     wait_for(lambda: any("kube-apiserver" in line for line in processes_below(labs)), while_running=run)
     run.kill()
     run.communicate()

@@ -15,7 +15,7 @@ COMMANDS = {
     "down": ("kubedyno.cli.down", "End a lab: no process and no port is left."),
     "list": ("kubedyno.cli.list", "The scenarios, with their parameters and tags."),
     "run": ("kubedyno.cli.run", "Run scenarios on a lab of their own and keep what was measured."),
-    "setup": ("kubedyno.cli.setup", "Find, download or build the programs of the local engine."),
+    "setup": ("kubedyno.cli.setup", "Find, download or build programs: all of them, or the COMPONENTs named."),
     "status": ("kubedyno.cli.status", "The labs that are there, and their processes."),
     "up": ("kubedyno.cli.up", "Make a lab that stays, and print how to reach it."),
 }

@@ -1,5 +1,6 @@
 """How progress is drawn: a spinner with the elapsed time on a terminal, silence elsewhere."""
 
+import atexit
 import sys
 
 from rich.console import Console
@@ -22,6 +23,7 @@ class _Terminal:
         self._bar: Bar | None = None
         self._task = TaskID(0)
         self._what = ""
+        atexit.register(self._stop)  # an interrupted command must not leave the cursor hidden
 
     def begin(self, what: str) -> None:
         """Start to spin."""
@@ -46,8 +48,11 @@ class _Terminal:
 
     def end(self, outcome: str = "done") -> None:
         """Leave one line."""
+        self._stop()
+        mark = "[red]✗[/red]" if outcome == "failed" else "[green]✓[/green]"
+        self._console.print(f"{mark} {self._what}: {outcome}", highlight=False)
+
+    def _stop(self) -> None:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
-        mark = "[red]✗[/red]" if outcome == "failed" else "[green]✓[/green]"
-        self._console.print(f"{mark} {self._what}: {outcome}", highlight=False)

@@ -97,7 +97,7 @@ async def _run(
     drawn = renderer()
     for path in results.finish_abandoned(out):
         click.echo(f"{path} was abandoned by an earlier run; it is finished as crashed", err=True)
-    lab_folder = folders.folder(places.state_dir(), spec.name)
+    lab_folder = folders.run_folder(places.state_dir(), run_id)
     needed = planning.plan(spec, folder=lab_folder.path, draw_port=counted_ports(1))
     provided = await provide(needed, cache=places.cache_dir(), env=os.environ, progress=drawn)
     record = running.run_record(run_id, command=tuple(sys.argv), provided=provided, clock=clock)

@@ -2,6 +2,7 @@
 
     <state>/labs/<name>/          spec.json, status.json, control.sock, kubeconfigs/, pki/, logs/, data/
     <state>/labs/<name>.lock      held by the owner for as long as it lives
+    <state>/runs/<run-id>/        the same for the lab of a run, which is nobody else's business
 
 The kernel drops the lock with its holder, so a lab whose owner was killed is known to be dead without guessing at
 process ids.
@@ -115,6 +116,15 @@ def labs(state: Path) -> Iterator[LabFolder]:
 def folder(state: Path, name: str) -> LabFolder:
     """The folder of the lab of that name, whether it exists or not."""
     return LabFolder(state / "labs" / name)
+
+
+def run_folder(state: Path, run_id: str) -> LabFolder:
+    """The folder of a run's lab; what runs that were killed have left is removed."""
+    parent = state / "runs"
+    for path in parent.iterdir() if parent.is_dir() else ():
+        if path.is_dir() and not LabFolder(path).owned():
+            LabFolder(path).remove()
+    return LabFolder(parent / run_id)
 
 
 def choose(state: Path, name: str | None) -> LabFolder:

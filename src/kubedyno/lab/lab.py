@@ -142,7 +142,7 @@ class Lab:
         rows = self._recorder.in_phase(phase, workloads.names)
         last: ObjectRow = max(rows, key=lambda row: row.arrival_ns)
         lower_ns = max((row.lower_ns or 0 for row in rows), default=0)
-        return Stamp(last.arrival_ns, lower_ns or last.arrival_ns, last.upper_ns)
+        return Stamp(last.arrival_ns, lower_ns or last.arrival_ns, max(row.upper_ns for row in rows))
 
     def measure(self, name: str, *, since: Stamp, until: Stamp) -> Measurement:
         """Record the seconds between two stamps, with bounds."""

@@ -37,12 +37,13 @@ async def launch(folder: LabFolder, spec: LabSpec, progress: Progress) -> Path:
 
     If it cannot get ready, or this call is cancelled, the owner has ended and left nothing running.
     """
-    if folder.owned():
-        raise UsageError(
-            f"lab {folder.name} is running already: end it with `kubedyno down --name {folder.name}`, "
-            "or choose another --name"
-        )
-    _prepare(folder, spec)
+    try:
+        _prepare(folder, spec)
+    except OSError as error:
+        raise EngineError(
+            f"the lab's folder {folder.path} cannot be written: {error.strerror}; "
+            "free some space there, or set XDG_STATE_HOME to another disk"
+        ) from error
     with (folder.path / "owner.log").open("wb") as log:
         owner = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -64,15 +65,14 @@ async def launch(folder: LabFolder, spec: LabSpec, progress: Progress) -> Path:
 
 
 def _prepare(folder: LabFolder, spec: LabSpec) -> None:
+    if folder.owned():
+        raise UsageError(
+            f"lab {folder.name} is running already: end it with `kubedyno down --name {folder.name}`, "
+            "or choose another --name"
+        )
     folder.remove()
-    try:
-        folder.path.mkdir(parents=True, mode=0o700)
-        folder.write_spec(spec)
-    except OSError as error:
-        raise EngineError(
-            f"the lab's folder {folder.path} cannot be written: {error.strerror}; "
-            "free some space there, or set XDG_STATE_HOME to another disk"
-        ) from error
+    folder.path.mkdir(parents=True, mode=0o700)
+    folder.write_spec(spec)
 
 
 async def _listen(owner: asyncio.subprocess.Process, folder: LabFolder, progress: Progress) -> Path:
@@ -110,10 +110,12 @@ async def end(folder: LabFolder) -> bool:
 
     An owner that does not answer is told by SIGTERM, one that does not end is killed: its processes die with it.
     """
-    status = folder.read_status()
-    if status is None or not folder.owned():
+    if not folder.owned():
         folder.remove()
         return False
+    status = folder.read_status()
+    if status is None:
+        raise EngineError(f"lab {folder.name} is just being started: try again in a moment")
     try:
         owner = os.pidfd_open(status.owner_pid)
     except ProcessLookupError:

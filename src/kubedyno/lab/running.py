@@ -31,7 +31,7 @@ from kubedyno.model.settings import Setting
 from kubedyno.plane.ports import free_ports
 from kubedyno.schedulers import SCHEDULERS
 
-_STALL_LIMIT_S = 0.5
+_STALL_LIMIT_S = 1.0  # beyond the resolution of the server's own stamps
 _STALL_PROBE_S = 0.02
 
 

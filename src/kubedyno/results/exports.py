@@ -1,11 +1,15 @@
 """A run as other tools read it: a Ginkgo JSON report and JUnit XML."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
 from kubedyno.kit.clock import NS_PER_S
 from kubedyno.measure.records import RunRecord, TrialRecord, Verdict
+
+# Logs are quoted in messages, and may hold what XML cannot, not even escaped: the colours of a terminal, for one.
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 _GINKGO_STATES = {
     Verdict.PASSED: "passed",
@@ -79,9 +83,10 @@ def junit(run: RunRecord, trials: Sequence[TrialRecord]) -> bytes:
             classname=f"{trial.engine}.{trial.scheduler}",
             time=f"{trial.duration_s:.6f}",
         )
+        message = _NOT_IN_XML.sub("\ufffd", trial.message)
         if trial.verdict == Verdict.FAILED:
-            ET.SubElement(case, "failure", message=trial.message)
+            ET.SubElement(case, "failure", message=message)
         elif trial.verdict != Verdict.PASSED:
-            ET.SubElement(case, "error", message=trial.message, type=trial.verdict)
+            ET.SubElement(case, "error", message=message, type=trial.verdict)
     rendered: bytes = ET.tostring(suite, encoding="utf-8", xml_declaration=True)
     return rendered

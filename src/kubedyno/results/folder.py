@@ -31,9 +31,7 @@ class RunFolder:
         try:
             self._path.mkdir(parents=True)
         except OSError as error:
-            raise EngineError(
-                f"the run folder {self._path} cannot be made: {error.strerror}; choose another with --out"
-            ) from error
+            raise _cannot_be_made(self._path, error) from error
         self._note({"event": "begin", "run": msgspec.to_builtins(run)})
 
     def trial(
@@ -79,11 +77,19 @@ class RunFolder:
 def held(out: Path, run_id: str) -> Iterator[None]:
     """Be known to be alive while a run is written, so that nobody takes it for abandoned."""
     lock = out / f".{run_id}.lock"
-    with exclusive_lock(lock):
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(exclusive_lock(lock))
+        except OSError as error:
+            raise _cannot_be_made(out / f"{run_id}{_PARTIAL}", error) from error
         try:
             yield
         finally:
             lock.unlink(missing_ok=True)
+
+
+def _cannot_be_made(path: Path, error: OSError) -> EngineError:
+    return EngineError(f"the run folder {path} cannot be made: {error.strerror}; choose another with --out")
 
 
 def finish_abandoned(out: Path) -> list[Path]:

@@ -1,6 +1,7 @@
-"""How making a lab can fail: real owner processes, but no programs."""
+"""How making a lab can fail: real owner processes, and programs that are scripts."""
 
 import asyncio
+import signal
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -14,63 +15,83 @@ from kubedyno.kit.progress import Quiet
 from kubedyno.lab import launching
 from kubedyno.lab.folders import LabFolder, folder
 from kubedyno.lab.launching import LabFailed, launch
-from kubedyno.lab.owner import Orders
 from kubedyno.lab.spec import LabSpec
 
 pytestmark = pytest.mark.unit
 
 Until = Callable[[Callable[[], object]], Awaitable[None]]
 
-PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kwok")
-
-
-def orders(programs: dict[str, str], **fields: object) -> Orders:
-    spec = LabSpec(**{"name": "lab", **fields})  # type: ignore[arg-type]
-    return Orders(spec=spec, programs=programs, versions={}, sources={}, crd_folders=())
-
-
-def owners_of(lab: LabFolder) -> list[int]:
-    return [
-        process.pid
-        for process in psutil.Process().children(recursive=True)
-        if str(lab.path) in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE
-    ]
+# Says that it is whatever it is asked for, has one flag, and never gets healthy.
+PROGRAM = """#!/bin/sh
+case "$1" in
+--version) echo "etcd Version: 3.6.16"; echo "Kubernetes v1.36.3"; echo "kwok version v0.8.0" ;;
+--help) echo "  --snapshot-count int" ;;
+*) exec sleep 1000 ;;
+esac
+"""
 
 
 @pytest.fixture
 def lab(tmp_path: Path) -> LabFolder:
-    return folder(tmp_path, "lab")
+    return folder(tmp_path / "state", "lab")
 
 
-async def test_a_lab_that_runs_is_not_made_twice(lab: LabFolder) -> None:
+@pytest.fixture
+def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LabSpec:
+    """A lab without scheduler whose programs are scripts; nothing of this machine is looked at."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("etcd", "kube-apiserver", "kube-controller-manager", "kwok"):
+        (programs / name).write_text(PROGRAM)
+        (programs / name).chmod(0o755)
+    return LabSpec(name="lab", bin_dir=str(programs))
+
+
+def family(lab: LabFolder) -> list[psutil.Process]:
+    """The owner of the lab and what it started."""
+    owners = [process for process in psutil.Process().children() if str(lab.path) in process.cmdline()]
+    return [process for owner in owners for process in (owner, *owner.children(recursive=True))]
+
+
+def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
+    return [process for process in processes if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+
+
+async def test_a_lab_that_runs_is_not_made_twice(lab: LabFolder, spec: LabSpec) -> None:
     lab.path.mkdir(parents=True)
     (lab.path / "precious").touch()
     with lab.hold() as mine:
         assert mine
         with pytest.raises(UsageError) as caught:
-            await launch(lab, orders({}), Quiet())
+            await launch(lab, spec, Quiet())
     assert str(caught.value) == (
         "lab lab is running already: end it with `kubedyno down --name lab`, or choose another --name"
     )
     assert (lab.path / "precious").exists()
 
 
-async def test_an_owner_that_dies_at_once_is_told_with_its_log(lab: LabFolder) -> None:
+async def test_an_owner_that_dies_at_once_is_told_with_its_log(
+    lab: LabFolder, spec: LabSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import os\nos.write(2, b'killed')\nos._exit(9)\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with pytest.raises(EngineError) as caught:
-        await launch(lab, orders({}), Quiet())  # orders without programs are a bug: the owner falls over
-    assert str(caught.value) == (
-        f"the process that owns lab lab ended with code 1 before the lab was ready; see {lab.path / 'owner.log'}"
-    )
-    assert "KeyError: 'etcd'" in (lab.path / "owner.log").read_text()
+        await launch(lab, spec, Quiet())
+    log = lab.path / "owner.log"
+    assert str(caught.value) == (f"the process that owns lab lab ended with code 9 before the lab was ready; see {log}")
+    assert log.read_text() == "killed"
     assert not lab.owned()
 
 
-async def test_a_program_that_is_missing_is_the_error_of_the_command(lab: LabFolder) -> None:
+async def test_a_program_that_cannot_be_used_is_the_error_of_the_command(lab: LabFolder, spec: LabSpec) -> None:
+    broken = Path(str(spec.bin_dir)) / "etcd"
+    broken.write_text("#!/bin/sh\necho something else\n")
     with pytest.raises(LabFailed) as caught:
-        await launch(lab, orders(dict.fromkeys(PROGRAMS, "/nowhere/program")), Quiet())
+        await launch(lab, spec, Quiet())
     sentence = (
-        "etcd could not be started: /nowhere/program: No such file or directory; "
-        "rebuild it with `kubedyno setup etcd` or name another with --bin-dir"
+        f"--bin-dir: {broken} cannot be used: it is another program: asked for its version it says 'something else'; "
+        "replace it, or remove it from that folder to let kubedyno provide etcd v3.6.16"
     )
     assert str(caught.value) == sentence
     assert caught.value.exit_code == ExitCode.ENGINE
@@ -81,58 +102,97 @@ async def test_a_program_that_is_missing_is_the_error_of_the_command(lab: LabFol
     assert await launching.live_status(lab) == status
 
 
-async def test_a_wrong_setting_keeps_its_exit_code(lab: LabFolder, tmp_path: Path) -> None:
-    program = tmp_path / "program"
-    program.write_text("#!/bin/sh\necho '  --snapshot-count int'\n")
-    program.chmod(0o755)
-    wanted = orders(dict.fromkeys(PROGRAMS, str(program)), settings={"etcd": {"snapshot-cuont": "1"}})
+async def test_a_component_that_falls_over_is_told_with_its_log(lab: LabFolder, spec: LabSpec) -> None:
+    etcd = Path(str(spec.bin_dir)) / "etcd"
+    etcd.write_text(PROGRAM.replace("exec sleep 1000", "echo 'panic: cannot open'; exit 2"))
+    with pytest.raises(
+        LabFailed, match=r"^etcd exited with code 2 after .* s: panic: cannot open; see the log\. Log: "
+    ):
+        await launch(lab, spec, Quiet())
+    assert (lab.path / "logs" / "etcd.log").read_text() == "panic: cannot open\n"
+    assert lab.path.stat().st_mode & 0o777 == 0o700
+    assert not (lab.path / "data").exists()
+
+
+async def test_a_wrong_setting_keeps_its_exit_code_and_leaves_no_folder(lab: LabFolder, spec: LabSpec) -> None:
+    wrong = msgspec.structs.replace(spec, settings={"etcd": {"snapshot-cuont": "1"}})
     with pytest.raises(LabFailed) as caught:
-        await launch(lab, wanted, Quiet())
+        await launch(lab, wrong, Quiet())
     assert str(caught.value) == (
         "--set etcd.snapshot-cuont: etcd has no flag --snapshot-cuont; did you mean 'snapshot-count'?"
     )
     assert caught.value.exit_code == ExitCode.USAGE
+    assert not lab.path.exists()
 
 
-async def test_giving_up_while_it_starts_leaves_nothing_behind(lab: LabFolder, tmp_path: Path, until: Until) -> None:
-    program = tmp_path / "program"
-    program.write_text("#!/bin/sh\nexec sleep 1000\n")
-    program.chmod(0o755)
-    starting = asyncio.create_task(launch(lab, orders(dict.fromkeys(PROGRAMS, str(program))), Quiet()))
+async def test_giving_up_while_it_starts_leaves_nothing_behind(lab: LabFolder, spec: LabSpec, until: Until) -> None:
+    starting = asyncio.create_task(launch(lab, spec, Quiet()))
     await until((lab.path / "logs" / "etcd.log").exists)
-    assert owners_of(lab)
+    await until(lambda: len(family(lab)) == 2)
+    processes = family(lab)
     assert lab.owned()
+    status = lab.read_status()
+    assert status is not None
+    assert status.state == "starting"
     starting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await starting
-    assert not lab.owned()
     assert not lab.path.exists()
-    assert owners_of(lab) == []
+    assert alive(processes) == []
 
 
-async def test_what_is_left_of_a_dead_lab_is_cleared_away(lab: LabFolder) -> None:
+async def test_a_lab_that_starts_can_be_ended_by_another_command(lab: LabFolder, spec: LabSpec, until: Until) -> None:
+    starting = asyncio.create_task(launch(lab, spec, Quiet()))
+    await until((lab.path / "logs" / "etcd.log").exists)
+    processes = family(lab)
+    assert await launching.end(lab) is True
+    with pytest.raises(
+        EngineError, match=r"^the process that owns lab lab ended with code 0 before the lab was ready;"
+    ):
+        await starting
+    assert not lab.path.exists()
+    assert alive(processes) == []
+
+
+async def test_an_owner_that_was_killed_takes_its_children_along(lab: LabFolder, spec: LabSpec, until: Until) -> None:
+    starting = asyncio.create_task(launch(lab, spec, Quiet()))
+    await until(lambda: len(family(lab)) == 2)
+    processes = family(lab)
+    processes[0].send_signal(signal.SIGKILL)
+    with pytest.raises(EngineError, match=r"^the process that owns lab lab ended with code -9 "):
+        await starting
+    await until(lambda: alive(processes) == [])
+    dead = await launching.live_status(lab)
+    assert dead is not None
+    assert dead.state == "dead"
+    assert await launching.end(lab) is False
+    assert not lab.path.exists()
+
+
+async def test_what_is_left_of_a_dead_lab_is_cleared_away(lab: LabFolder, spec: LabSpec) -> None:
     (lab.path / "pki").mkdir(parents=True)
     (lab.path / "pki" / "ca.crt").write_text("of the old lab")
-    with pytest.raises(LabFailed, match=r"^etcd could not be started"):
-        await launch(lab, orders(dict.fromkeys(PROGRAMS, "/nowhere/program")), Quiet())
+    (Path(str(spec.bin_dir)) / "etcd").write_text(PROGRAM.replace("exec sleep 1000", "exit 2"))
+    with pytest.raises(LabFailed, match=r"^etcd exited with code 2 "):
+        await launch(lab, spec, Quiet())
     assert (lab.path / "pki" / "ca.crt").read_text().startswith("-----BEGIN CERTIFICATE-----")
-    assert lab.path.stat().st_mode & 0o777 == 0o700
 
 
-async def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
-    (tmp_path / "labs").write_text("a file")
-    lab = LabFolder(tmp_path / "labs" / "lab")
+@pytest.mark.parametrize("blocked", ["state", "state/labs", "state/labs/lab.lock/x"])
+async def test_a_folder_that_cannot_be_made_is_told(
+    tmp_path: Path, lab: LabFolder, spec: LabSpec, blocked: str
+) -> None:
+    (tmp_path / blocked).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / blocked).touch()
     with pytest.raises(EngineError) as caught:
-        launching._prepare(lab, orders({}))
-    assert str(caught.value) == (
-        f"the lab's folder {lab.path} cannot be written: Not a directory; "
-        "free some space there, or set XDG_STATE_HOME to another disk"
-    )
+        await launch(lab, spec, Quiet())
+    assert str(caught.value).startswith(f"the lab's folder {lab.path} cannot be written: ")
+    assert str(caught.value).endswith("; free some space there, or set XDG_STATE_HOME to another disk")
 
 
-async def test_a_second_owner_is_refused(lab: LabFolder) -> None:
+async def test_a_second_owner_is_refused(lab: LabFolder, spec: LabSpec) -> None:
     lab.path.mkdir(parents=True)
-    (lab.path / "orders.json").write_bytes(msgspec.json.encode(orders({})))
+    lab.write_spec(spec)
     with lab.hold():
         owner = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "kubedyno.lab.owner", lab.path, stdout=asyncio.subprocess.PIPE
@@ -146,8 +206,8 @@ async def test_a_second_owner_is_refused(lab: LabFolder) -> None:
     assert owner.returncode == 3
 
 
-async def test_ending_a_dead_lab_removes_its_folder(lab: LabFolder) -> None:
+async def test_ending_what_is_not_there_is_no_error(lab: LabFolder) -> None:
     lab.path.mkdir(parents=True)
+    assert await launching.live_status(lab) is None
     assert await launching.end(lab) is False
     assert not lab.path.exists()
-    assert await launching.live_status(lab) is None

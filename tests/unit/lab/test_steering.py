@@ -10,7 +10,7 @@ from kubedyno.kit.clock import RealClock
 from kubedyno.kit.errors import UsageError
 from kubedyno.lab.steering import SchedulerControl
 from kubedyno.plane.component import Component
-from kubedyno.plane.pki import Pki
+from kubedyno.plane.identities import Pki
 from kubedyno.plane.supervision import Supervisor, supervise
 
 pytestmark = pytest.mark.unit

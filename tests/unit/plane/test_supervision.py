@@ -446,9 +446,7 @@ tasks.run(main)
 
 
 async def test_children_die_with_an_owner_that_is_killed(tmp_path: Path, until: Until, is_running: Running) -> None:
-    owner = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", OWNER, tmp_path, stdout=asyncio.subprocess.PIPE
-    )
+    owner = await asyncio.create_subprocess_exec(sys.executable, "-c", OWNER, tmp_path, stdout=asyncio.subprocess.PIPE)
     assert owner.stdout is not None
     pids = [int(pid) for pid in (await owner.stdout.readline()).split()]
     assert len(pids) == 3

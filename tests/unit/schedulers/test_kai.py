@@ -140,15 +140,8 @@ def test_a_workload_is_a_pod_group_and_pods_that_name_it(queue: str | None, expe
         assert pod["spec"]["schedulerName"] == "kai-scheduler"
 
 
-class Running:
-    """A process as far as its settings are read."""
-
-    def __init__(self, component: Component) -> None:
-        self.component = component
-
-
-class Canned:
-    """A prober with answers by the end of the URL's path."""
+class CannedReader:
+    """A reader with answers by the end of the URL's path."""
 
     def __init__(self, **answers: bytes) -> None:
         self.answers = {"get-snapshot": snapshot(), "metrics": METRICS, **answers}
@@ -183,15 +176,14 @@ def snapshot(parameters: dict[str, Any] | None = None, actions: str = ACTIONS) -
     return packed.getvalue()
 
 
-async def settings(built: dict[str, Component], prober: Canned) -> list[Setting]:
-    processes = {name: Running(component) for name, component in built.items()}
-    return await KAI.read_back(processes, prober, site())  # type: ignore[arg-type]
+async def settings(built: dict[str, Component], reader: CannedReader) -> list[Setting]:
+    return await KAI.read_back(built.values(), reader, site())
 
 
 async def test_scheduler_and_controllers_report_their_settings() -> None:
-    prober = Canned()
-    found = await settings(components(), prober)
-    assert prober.asked == [
+    reader = CannedReader()
+    found = await settings(components(), reader)
+    assert reader.asked == [
         "http://127.0.0.1:10001/get-snapshot",
         "http://127.0.0.1:10002/metrics",
         "http://127.0.0.1:10004/metrics",
@@ -212,8 +204,8 @@ async def test_scheduler_and_controllers_report_their_settings() -> None:
 
 
 async def test_standby_replicas_are_not_asked() -> None:
-    prober = Canned()
-    found = await settings(components(ha="stacked"), prober)
+    reader = CannedReader()
+    found = await settings(components(ha="stacked"), reader)
     assert {setting.component for setting in found} == {"binder", "podgrouper"}
 
 
@@ -223,8 +215,8 @@ async def test_standby_replicas_are_not_asked() -> None:
 async def test_a_duration_written_otherwise_is_no_contradiction(written: str, nanoseconds: int) -> None:
     built = components()
     built["scheduler"] = with_flags(built["scheduler"], {"schedule-period": written})
-    prober = Canned(**{"get-snapshot": snapshot({"schedulePeriod": nanoseconds})})
-    refuse_contradictions(await settings(built, prober))
+    reader = CannedReader(**{"get-snapshot": snapshot({"schedulePeriod": nanoseconds})})
+    refuse_contradictions(await settings(built, reader))
 
 
 @pytest.mark.parametrize(
@@ -245,7 +237,7 @@ async def test_a_duration_written_otherwise_is_no_contradiction(written: str, na
     ],
 )
 async def test_a_setting_that_did_not_arrive_is_told(answers: dict[str, bytes], sentence: str) -> None:
-    found = await settings(components(), Canned(**answers))
+    found = await settings(components(), CannedReader(**answers))
     with pytest.raises(EngineError) as caught:
         refuse_contradictions(found)
     assert str(caught.value) == (
@@ -256,7 +248,7 @@ async def test_a_setting_that_did_not_arrive_is_told(answers: dict[str, bytes], 
 @pytest.mark.parametrize("answer", [b"", b"not a zip", b'{"snapshot": 1}'])
 async def test_what_is_no_snapshot_is_told(answer: bytes) -> None:
     with pytest.raises(EngineError) as caught:
-        await settings(components(), Canned(**{"get-snapshot": answer}))
+        await settings(components(), CannedReader(**{"get-snapshot": answer}))
     assert str(caught.value) == (
         "scheduler: http://127.0.0.1:10001/get-snapshot did not answer with a snapshot: File is not a zip file"
     )

@@ -9,7 +9,7 @@ from kubedyno.kit.errors import EngineError
 from kubedyno.lab.effective import refuse_contradictions
 from kubedyno.model.settings import Evidence, Setting
 from kubedyno.model.workloads import Workload
-from kubedyno.plane.component import Component, Probe
+from kubedyno.plane.component import Probe
 from kubedyno.plane.ports import counted_ports
 from kubedyno.plane.site import PROFILES, Site
 from kubedyno.schedulers.kube import KUBE_SCHEDULER
@@ -125,11 +125,10 @@ def test_it_knows_no_queues() -> None:
     assert KUBE_SCHEDULER.base_objects() == []
 
 
-class Canned:
-    """A process as far as its settings are read, and a prober that always has the same answer."""
+class CannedReader:
+    """A reader that always has the same answer."""
 
-    def __init__(self, component: Component, answer: bytes) -> None:
-        self.component = component
+    def __init__(self, answer: bytes) -> None:
         self.answer = answer
         self.asked: list[Probe] = []
 
@@ -138,11 +137,10 @@ class Canned:
         return self.answer
 
 
-async def read_back(given: Site, config: dict[str, Any], reported: object) -> tuple[Canned, list[Setting]]:
-    (component,) = KUBE_SCHEDULER.components(given, after=(), config=config)
-    canned = Canned(component, msgspec.json.encode(reported))
-    found = await KUBE_SCHEDULER.read_back({component.name: canned}, canned, given)  # type: ignore[dict-item,arg-type]
-    return canned, found
+async def read_back(given: Site, config: dict[str, Any], reported: object) -> tuple[CannedReader, list[Setting]]:
+    reader = CannedReader(msgspec.json.encode(reported))
+    found = await KUBE_SCHEDULER.read_back(KUBE_SCHEDULER.components(given, after=(), config=config), reader, given)
+    return reader, found
 
 
 REPORTED = {
@@ -154,8 +152,8 @@ REPORTED = {
 
 
 async def test_what_was_written_is_read_from_configz_as_the_admin() -> None:
-    canned, found = await read_back(site(), {}, {"componentconfig": REPORTED})
-    (probe,) = canned.asked
+    reader, found = await read_back(site(), {}, {"componentconfig": REPORTED})
+    (probe,) = reader.asked
     assert probe == Probe(url="https://127.0.0.1:10000/configz", identity="admin", self_signed=True)
     assert {setting.field: (setting.wanted, setting.value) for setting in found} == {
         "clientConnection.burst": ("10000", "10000"),

@@ -1,0 +1,109 @@
+import csv
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubedyno.kit.clock import NS_PER_S
+from kubedyno.measure.columns import OBJECTS, SERIES, TIMES, Column, ObjectRow, SeriesRow
+from kubedyno.results.tables import times, write_parquet, write_times
+
+pytestmark = pytest.mark.unit
+
+TYPES = {"int64": pl.Int64, "float64": pl.Float64, "string": pl.String}
+
+# The first row has all that can be missing missing: types come from the columns, not from the data.
+OBJECT_ROWS = [
+    ObjectRow("u1", "Pod", "ns", "p1", None, None, "deleted", 1767323045123456789, None, None, 1767323045123456789),
+    ObjectRow("u2", "Pod", "ns", "p2", "w", "n", "running", 3, 2, 2, 3),
+]
+SERIES_ROWS = [SeriesRow(1, "cpu_s", None, 0.5), SeriesRow(2, "memory_bytes", "etcd", 2.0**40)]
+
+
+def schema(columns: tuple[Column, ...]) -> dict[str, object]:
+    return {column.name: TYPES[column.type] for column in columns}
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows"), [(OBJECTS, OBJECT_ROWS), (SERIES, SERIES_ROWS), (OBJECTS, []), (SERIES, [])]
+)
+def test_parquet_has_the_columns_types_and_values(
+    tmp_path: Path, columns: tuple[Column, ...], rows: list[ObjectRow | SeriesRow]
+) -> None:
+    write_parquet(tmp_path / "table.parquet", columns, rows)
+    frame = pl.read_parquet(tmp_path / "table.parquet")
+    assert dict(frame.schema) == schema(columns)
+    assert frame.rows() == [tuple(getattr(row, column.name) for column in columns) for row in rows]
+
+
+def row(workload: str | None, uid: str, phase: str, at_s: float) -> ObjectRow:
+    at_ns = round(at_s * NS_PER_S)
+    return ObjectRow(uid, "Pod", "ns", uid, workload, None, phase, at_ns, None, None, at_ns)
+
+
+ROWS = [
+    row("w2", "a", "created", 1.0),
+    row("w1", "b", "created", 2.0),
+    row("w1", "c", "created", 2.5),
+    row("w1", "b", "scheduled", 4.0),
+    row("w1", "c", "scheduled", 3.0),
+    row("w1", "b", "running", 6.25),
+    row("w1", "c", "running", 5.0),
+    row(None, "stranger", "created", 9.0),
+    row("w2", "a", "running", 1.5),
+]
+
+
+def test_times_has_one_line_per_workload(tmp_path: Path) -> None:
+    write_times(tmp_path / "times.csv", ROWS)
+    with (tmp_path / "times.csv").open(newline="") as file:
+        reader = csv.DictReader(file)
+        lines = list(reader)
+    assert reader.fieldnames == [column.name for column in TIMES]
+    assert lines == [
+        {
+            "workload": "w1",
+            "pods": "2",
+            "created": "2.500000",
+            "scheduled": "4.000000",
+            "running": "6.250000",
+            "scheduled_delta": "1.500000",
+            "running_delta": "2.250000",
+            "total": "3.750000",
+        },
+        {
+            "workload": "w2",
+            "pods": "1",
+            "created": "1.000000",
+            "scheduled": "",
+            "running": "1.500000",
+            "scheduled_delta": "",
+            "running_delta": "",
+            "total": "0.500000",
+        },
+    ]
+
+
+def test_without_workloads_there_is_only_the_heading(tmp_path: Path) -> None:
+    write_times(tmp_path / "times.csv", [])
+    assert (tmp_path / "times.csv").read_text().strip() == ",".join(column.name for column in TIMES)
+
+
+@given(
+    st.lists(
+        st.builds(
+            row,
+            st.sampled_from(["a", "b", None]),
+            st.sampled_from(["u", "v"]),
+            st.sampled_from(["created", "scheduled", "running", "deleted"]),
+            st.floats(min_value=0, max_value=1e6),
+        )
+    )
+)
+def test_deltas_add_up(rows: list[ObjectRow]) -> None:
+    for line in times(rows):
+        if "scheduled_delta" in line and "running_delta" in line:
+            total = float(line["scheduled_delta"]) + float(line["running_delta"])
+            assert float(line["total"]) == pytest.approx(total, abs=3e-6)
