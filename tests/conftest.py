@@ -5,8 +5,15 @@ import contextlib
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import hypothesis
 import psutil
 import pytest
+
+# A loaded machine is no failure: laws are tested, not times.
+hypothesis.settings.register_profile(
+    "kubedyno", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], print_blob=True
+)
+hypothesis.settings.load_profile("kubedyno")
 
 
 @pytest.fixture

@@ -4,8 +4,13 @@ import contextlib
 import fcntl
 import os
 import secrets
+import struct
 from collections.abc import Iterator
 from pathlib import Path
+
+_FLOCK = "hhlli"  # struct flock of fcntl(2): type, whence, start, length (0: all), pid (0 for locks of open files)
+_LOCK = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+_UNLOCK = struct.pack(_FLOCK, fcntl.F_UNLCK, os.SEEK_SET, 0, 0, 0)
 
 
 def write_atomic(path: Path, data: bytes | str, *, mode: int = 0o644) -> None:
@@ -36,11 +41,21 @@ def exclusive_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+b") as file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            fcntl.fcntl(file, fcntl.F_OFD_SETLKW if wait else fcntl.F_OFD_SETLK, _LOCK)
         except BlockingIOError:
             yield False
             return
         try:
             yield True
         finally:
-            fcntl.flock(file, fcntl.LOCK_UN)
+            fcntl.fcntl(file, fcntl.F_OFD_SETLK, _UNLOCK)
+
+
+def is_locked(path: Path) -> bool:
+    """Whether somebody holds the lock file at `path`. Asking takes nothing: nobody is refused because of it."""
+    try:
+        with path.open("r+b") as file:
+            answer: bytes = fcntl.fcntl(file, fcntl.F_OFD_GETLK, _LOCK)
+    except FileNotFoundError:
+        return False
+    return bool(struct.unpack(_FLOCK, answer)[0] != fcntl.F_UNLCK)

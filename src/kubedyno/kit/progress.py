@@ -38,13 +38,18 @@ class Quiet:
 
 
 @contextlib.contextmanager
-def told(progress: Progress, clock: Clock, what: str) -> Iterator[None]:
-    """One piece of work, told with the time that it took, or that it failed."""
+def told(progress: Progress, clock: Clock, what: str) -> Iterator[list[str]]:
+    """One piece of work, told with the time that it took, or that it failed.
+
+    The block may append another outcome to the list that it gets.
+    """
+    outcome: list[str] = []
     begun_ns = clock.monotonic_ns()
     progress.begin(what)
     try:
-        yield
+        yield outcome
     except BaseException:
         progress.end("failed")
         raise
-    progress.end(format_duration((clock.monotonic_ns() - begun_ns) / NS_PER_S))
+    took_s = (clock.monotonic_ns() - begun_ns) / NS_PER_S
+    progress.end(outcome[-1] if outcome else f"done in {format_duration(took_s)}")

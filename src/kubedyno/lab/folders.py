@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from kubedyno.kit.durable import exclusive_lock, write_atomic
+from kubedyno.kit.durable import exclusive_lock, is_locked, write_atomic
 from kubedyno.kit.errors import UsageError
 from kubedyno.kit.nearest import suggestion
 from kubedyno.lab.spec import LabSpec
@@ -69,12 +69,15 @@ class LabFolder(msgspec.Struct, frozen=True):
 
     def hold(self) -> AbstractContextManager[bool]:
         """Be the owner; yields False when somebody else is."""
-        return exclusive_lock(self.path.with_name(f"{self.name}.lock"), wait=False)
+        return exclusive_lock(self._lock, wait=False)
 
     def owned(self) -> bool:
         """Whether an owner lives."""
-        with self.hold() as free:
-            return not free
+        return is_locked(self._lock)
+
+    @property
+    def _lock(self) -> Path:
+        return self.path.with_name(f"{self.name}.lock")
 
     def write_spec(self, spec: LabSpec) -> None:
         """Keep what was asked for."""
@@ -101,7 +104,7 @@ class LabFolder(msgspec.Struct, frozen=True):
     def remove(self) -> None:
         """Delete the folder and its lock file; the caller knows that nobody owns it."""
         shutil.rmtree(self.path, ignore_errors=True)
-        self.path.with_name(f"{self.name}.lock").unlink(missing_ok=True)
+        self._lock.unlink(missing_ok=True)
 
 
 def labs(state: Path) -> Iterator[LabFolder]:

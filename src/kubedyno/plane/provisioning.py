@@ -15,7 +15,7 @@ from pathlib import Path
 from kubedyno.kit.clock import NS_PER_S, Clock, RealClock
 from kubedyno.kit.durable import exclusive_lock
 from kubedyno.kit.errors import ProgramError
-from kubedyno.kit.progress import Progress
+from kubedyno.kit.progress import Progress, told
 from kubedyno.kit.units import format_duration
 from kubedyno.plane.building import build, make_assets
 from kubedyno.plane.downloading import Downloads, Unavailable
@@ -88,7 +88,7 @@ async def assets(group: str, *, bin_dir: Path | None, cache: Path, env: Mapping[
         return cached
     async with _held(cache, progress):
         toolchain = await provide_toolchain(cache=cache, env=env, progress=progress)
-        with _told(progress, RealClock(), f"fetching the CRDs of {group} {wanted.version}"):
+        with told(progress, RealClock(), f"fetching the CRDs of {group} {wanted.version}"):
             return await make_assets(wanted, toolchain=toolchain, cache=cache)
 
 
@@ -129,7 +129,7 @@ class _Workshop:
         """The official release, if it can be had; else None, with a note that says why."""
         if not self._downloads.offers(program):
             return None
-        with _told(self._progress, self._clock, f"downloading {program.name} {program.version}") as outcome:
+        with told(self._progress, self._clock, f"downloading {program.name} {program.version}") as outcome:
             try:
                 return await self._downloads.fetch(program)
             except Unavailable as reason:
@@ -143,7 +143,7 @@ class _Workshop:
     async def _built(self, program: Program, *, following: Sequence[Program]) -> Path:
         if self._toolchain is None:
             self._toolchain = await provide_toolchain(cache=self._cache, env=self._env, progress=self._progress)
-        with _told(
+        with told(
             self._progress,
             self._clock,
             f"building {program.name} {program.version}, about {format_duration(_expected_s(program))}",
@@ -163,21 +163,6 @@ def _expected_s(program: Program) -> float:
     """How long a build probably takes here: compiling spreads over cores, up to a point."""
     cores = min(os.cpu_count() or _MEASURED_CORES, _USEFUL_CORES)
     return program.build_s * _MEASURED_CORES / cores
-
-
-@contextlib.contextmanager
-def _told(progress: Progress, clock: Clock, what: str) -> Iterator[list[str]]:
-    """Begin and end one line of progress; the caller may append another outcome than the time it took."""
-    outcome: list[str] = []
-    started_ns = clock.monotonic_ns()
-    progress.begin(what)
-    try:
-        yield outcome
-    except BaseException:
-        progress.end("failed")
-        raise
-    took_s = (clock.monotonic_ns() - started_ns) / NS_PER_S
-    progress.end(outcome[-1] if outcome else f"done in {format_duration(took_s)}")
 
 
 @contextlib.asynccontextmanager

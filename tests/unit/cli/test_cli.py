@@ -115,7 +115,7 @@ def test_the_version_is_told(kubedyno: Kubedyno) -> None:
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("stauts",), "there is no command 'stauts': did you mean 'status'?"),
+        (("statsu",), "there is no command 'statsu': did you mean 'status'?"),
         (("xyz",), f"there is no command 'xyz': known are: {', '.join(sorted(COMMANDS))}"),
         (("up", "--nonsense"), "No such option '--nonsense'."),
         (("up", "--nodes", "many"), "Invalid value for '--nodes': 'many' is not a valid integer."),

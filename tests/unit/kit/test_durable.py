@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kubedyno.kit import durable
-from kubedyno.kit.durable import exclusive_lock, write_atomic
+from kubedyno.kit.durable import exclusive_lock, is_locked, write_atomic
 
 pytestmark = pytest.mark.unit
 
@@ -133,6 +133,28 @@ def test_a_lock_excludes_other_processes_and_dies_with_its_holder(tmp_path: Path
         holder.wait()
         with exclusive_lock(path, wait=False) as mine:
             assert mine
+
+
+ASKER = """
+import pathlib, sys
+from kubedyno.kit.durable import is_locked
+path = pathlib.Path(sys.argv[1])
+print("asking", flush=True)
+while True:
+    is_locked(path)
+"""
+
+
+def test_asking_for_a_lock_takes_nothing_from_those_who_want_it(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    assert not is_locked(path)
+    assert not path.exists()
+    with child(ASKER, path), child(ASKER, path):
+        for _ in range(2000):
+            with exclusive_lock(path, wait=False) as mine:
+                assert mine
+                assert is_locked(path)
+            assert not is_locked(path)
 
 
 def test_a_lock_excludes_this_process_too_and_is_freed_by_an_error(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ async def test_work_is_told_with_the_time_that_it_took() -> None:
         clock._timers.add(2_500_000_000, lambda: None)
         clock.advance_to_next()
         lines.note("half way")
-    assert lines.lines == ["begin starting", "note half way", "end 2.5 s"]
+    assert lines.lines == ["begin starting", "note half way", "end done in 2.5 s"]
 
 
 @pytest.mark.parametrize("error", [ValueError("x"), KeyboardInterrupt()])

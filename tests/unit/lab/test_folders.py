@@ -98,9 +98,10 @@ def test_removing_leaves_nothing(tmp_path: Path) -> None:
 def test_labs_are_listed_by_name_without_their_locks(tmp_path: Path) -> None:
     assert list(labs(tmp_path)) == []
     made(tmp_path, "b", "a")
-    folder(tmp_path, "a").owned()
-    assert (tmp_path / "labs" / "a.lock").exists()
-    assert [lab.name for lab in labs(tmp_path)] == ["a", "b"]
+    assert not folder(tmp_path, "a").owned()
+    with folder(tmp_path, "a").hold():
+        assert (tmp_path / "labs" / "a.lock").exists()
+        assert [lab.name for lab in labs(tmp_path)] == ["a", "b"]
 
 
 def test_the_only_lab_needs_no_name(tmp_path: Path) -> None:
@@ -116,8 +117,8 @@ def test_the_only_lab_needs_no_name(tmp_path: Path) -> None:
         ((), "x", "there is no lab 'x': none are known; `kubedyno up --name x` makes one"),
         (
             ("default",),
-            "defualt",
-            "there is no lab 'defualt': did you mean 'default'?; `kubedyno up --name defualt` makes one",
+            "dfault",
+            "there is no lab 'dfault': did you mean 'default'?; `kubedyno up --name dfault` makes one",
         ),
         (("b", "a"), None, "there are several labs (a, b): choose one with --name"),
         (("b", "a"), "zzz", "there is no lab 'zzz': known are: a, b; `kubedyno up --name zzz` makes one"),

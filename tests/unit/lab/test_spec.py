@@ -35,7 +35,7 @@ def test_a_good_spec_is_returned_as_it_is(fields: dict[str, Any]) -> None:
             )
             for name in ("", "My-Lab", "-a", "a-", "a_b", "a/b", "..", "a" * 41, "a\n")
         ),
-        ({"engine": "locla"}, "--engine locla: did you mean 'local'?"),
+        ({"engine": "loccal"}, "--engine loccal: did you mean 'local'?"),
         ({"engine": "cloud"}, "--engine cloud: known are: embedded, local"),
         ({"engine": "embedded"}, "--engine embedded is not there yet: use --engine local"),
         ({"kubelet": "kwork"}, "--kubelet kwork: did you mean 'kwok'?"),

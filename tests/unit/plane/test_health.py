@@ -137,9 +137,17 @@ async def test_fetch_names_the_url_that_did_not_answer(prober: Prober, plain: st
 
 async def test_a_server_that_never_answers_is_given_up(material: Pki, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "_ANSWER_WITHIN_S", 0.1)
-    server = await asyncio.start_server(lambda reader, _: reader.read(), LOOPBACK, 0)
+    left = asyncio.Event()
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+        left.set()
+
+    server = await asyncio.start_server(silent, LOOPBACK, 0)
     port = server.sockets[0].getsockname()[1]
     async with server, Prober(material) as prober:
         answer = await prober.ask(Probe(url=f"http://{LOOPBACK}:{port}/"))
+        await left.wait()
     assert not answer.healthy
     assert answer.said
