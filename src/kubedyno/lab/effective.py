@@ -1,5 +1,6 @@
 """Effective settings: what was configured is read from the running processes; a contradiction is an error."""
 
+import re
 from collections.abc import Iterable, Mapping
 
 from kubedyno.kit.errors import EngineError
@@ -10,7 +11,7 @@ from kubedyno.plane.health import Prober
 from kubedyno.plane.processes import Process
 
 # What a path or an address is says nothing about how the component behaves.
-_NOT_A_SETTING = ("kubeconfig", "file", "address", "port", "urls", "dir", "conf", "config", "servers", "policy", "path")
+_NOT_A_SETTING = re.compile(r"(file|address|addresses|port|urls|dir|servers|path|kubeconfig|-conf|^config)$")
 
 
 async def effective_settings(plan: LabPlan, processes: Mapping[str, Process], prober: Prober) -> list[Setting]:
@@ -43,7 +44,7 @@ def from_command_line(component: Component, argv: tuple[str, ...], pid: int) -> 
             source=f"/proc/{pid}/cmdline",
         )
         for field, value in wanted.items()
-        if not field.endswith(_NOT_A_SETTING)
+        if not _NOT_A_SETTING.search(field)
     ]
 
 

@@ -15,7 +15,6 @@ from kubedyno.kit.errors import CheckFailed, UsageError
 from kubedyno.kube import meta
 from kubedyno.lab import installing
 from kubedyno.lab.steering import SchedulerControl
-from kubedyno.measure.columns import ObjectRow
 from kubedyno.measure.recorder import WORKLOAD_LABEL, Recorder
 from kubedyno.measure.records import Check, Measurement
 from kubedyno.model.workloads import Dialect, Workload
@@ -140,9 +139,12 @@ class Lab:
 
     def _last(self, phase: str, workloads: Workloads) -> Stamp:
         rows = self._recorder.in_phase(phase, workloads.names)
-        last: ObjectRow = max(rows, key=lambda row: row.arrival_ns)
-        lower_ns = max((row.lower_ns or 0 for row in rows), default=0)
-        return Stamp(last.arrival_ns, lower_ns or last.arrival_ns, max(row.upper_ns for row in rows))
+        return Stamp(
+            max(row.arrival_ns for row in rows),
+            # Without a stamp of the server's all that is known is that it came after the submission began.
+            max(row.lower_ns or workloads.submitted.lower_ns for row in rows),
+            max(row.upper_ns for row in rows),
+        )
 
     def measure(self, name: str, *, since: Stamp, until: Stamp) -> Measurement:
         """Record the seconds between two stamps, with bounds."""
@@ -151,7 +153,7 @@ class Lab:
             name=name,
             unit="s",
             value=seconds,
-            lower=max(0.0, (until.lower_ns - since.upper_ns) / NS_PER_S),
+            lower=max(0.0, min(seconds, (until.lower_ns - since.upper_ns) / NS_PER_S)),
             upper=max(seconds, (until.upper_ns - since.lower_ns) / NS_PER_S),
             samples=(seconds,),
         )
@@ -163,15 +165,18 @@ class Lab:
         begun = {row.uid: row for row in self._recorder.in_phase(since, workloads.names)}
         ended = {row.uid: row for row in self._recorder.in_phase(until, workloads.names)}
         pairs = [(begun[uid], ended[uid]) for uid in begun if uid in ended]
+        if not pairs:
+            raise CheckFailed(f"{name}: no pod went from {since} to {until}")
         samples = tuple(sorted((after.arrival_ns - before.arrival_ns) / NS_PER_S for before, after in pairs))
         lowers = [((after.lower_ns or before.upper_ns) - before.upper_ns) / NS_PER_S for before, after in pairs]
         uppers = [(after.upper_ns - (before.lower_ns or before.upper_ns)) / NS_PER_S for before, after in pairs]
+        value = statistics.median(samples)
         measurement = Measurement(
             name=name,
             unit="s",
-            value=statistics.median(samples),
-            lower=max(0.0, statistics.median(lowers)),
-            upper=statistics.median(uppers),
+            value=value,
+            lower=max(0.0, min(value, statistics.median(lowers))),
+            upper=max(value, statistics.median(uppers)),
             samples=samples,
         )
         self.measurements.append(measurement)

@@ -101,7 +101,18 @@ def _refuse_unknown(spec: LabSpec, components: tuple[Component, ...]) -> None:
 
 def render(lab: LabPlan) -> str:
     """The plan as YAML, for people and for golden files."""
-    return yaml.safe_dump(document(lab), sort_keys=False, width=200)
+    return yaml.dump(document(lab), Dumper=_PlanDumper, sort_keys=False, width=200)
+
+
+class _PlanDumper(yaml.SafeDumper):
+    """Writes texts of several lines as blocks, so that configuration files can be read in the plan."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_PlanDumper.add_representer(str, _text)
 
 
 def document(lab: LabPlan) -> dict[str, Any]:

@@ -28,7 +28,7 @@ class _End(asyncio.Protocol):
     def __init__(self) -> None:
         self.transport: asyncio.Transport | None = None
         self.other: _End | None = None
-        self._early: list[bytes] = []
+        self.early: list[bytes] = []
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)
@@ -37,14 +37,15 @@ class _End(asyncio.Protocol):
         if self.other is not None and self.other.transport is not None:
             self.other.transport.write(data)
         else:
-            self._early.append(data)
+            self.early.append(data)
 
     def join(self, other: "_End") -> None:
         """Connect this end to the other; what came before goes first."""
         self.other, other.other = other, self
-        for data in self._early:
-            self.data_received(data)
-        self._early.clear()
+        for end in (self, other):
+            for data in end.early:
+                end.data_received(data)
+            end.early.clear()
 
     def pause_writing(self) -> None:
         if self.other is not None and self.other.transport is not None:

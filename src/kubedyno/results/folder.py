@@ -120,6 +120,7 @@ def _finish(path: Path, run_id: str) -> Path:
             for summary in summaries
         ]
         _write_run(path, crashed, trials)
+        (path / "journal.jsonl").unlink()
     return path.rename(path.with_name(run_id))
 
 
