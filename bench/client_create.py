@@ -6,11 +6,10 @@ client's.
 
 import asyncio
 import multiprocessing
-import os
 import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 
 import aiohttp
 import uvloop
@@ -21,11 +20,11 @@ from result import Result, against_noise, against_ratio
 from kubedyno.client import kubeconfig
 from kubedyno.client.access import Access
 from kubedyno.client.credentials import source_of, tls_context
-from kubedyno.client.errors import ApiError
 from kubedyno.client.rest import Client
 from kubedyno.kit.clock import RealClock
 from kubedyno.kube import codec
-from kubedyno.kube.resources import NAMESPACES, PODS
+from kubedyno.kube.resources import PODS
+from kubedyno.lab import installing
 
 CONCURRENCY = 16
 CREATES = 4000
@@ -37,8 +36,7 @@ CPU_TARGET = 1.5
 RATE_TARGET = 0.8
 """Creates per second: at least this part of the bare loop's."""
 
-NAMESPACE = f"kubedyno-bench-{os.getpid()}"
-"""Another one per run: without a namespace controller a deleted namespace stays, terminating."""
+NAMESPACE = "kubedyno-bench"
 
 
 def pod_bodies(count: int, *, prefix: str) -> list[bytes]:
@@ -166,16 +164,11 @@ async def _compare(access: Access, *, creates: int, repeats: int) -> dict[str, l
     return found
 
 
-async def _against_cluster(access: Access, *, creates: int, repeats: int) -> dict[str, list[tuple[float, float]]]:
+async def _on_lab(access: Access) -> dict[str, list[tuple[float, float]]]:
+    """As `_compare`, in a namespace of the lab, which is thrown away afterwards."""
     async with Client.connect(access) as client:
-        await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
-        try:
-            return await _compare(access, creates=creates, repeats=repeats)
-        finally:
-            while (await client.list(PODS, namespace=NAMESPACE, limit=1))["items"]:
-                with suppress(ApiError):  # 504: a minute was not enough for all of them
-                    await client.delete_collection(PODS, namespace=NAMESPACE, grace_s=0)
-            await client.delete(NAMESPACES, NAMESPACE)
+        await installing.ensure_namespace(client, NAMESPACE)
+    return await _compare(access, creates=LOCAL_CREATES, repeats=LOCAL_REPEATS)
 
 
 def stub() -> list[Result]:
@@ -199,7 +192,7 @@ def local() -> list[Result]:
     """CPU and rate against a real API server on a lab of its own, where the server is the limit."""
     with control_plane() as kubeconfig_path, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         access = kubeconfig.load(kubeconfig_path)
-        found = runner.run(_against_cluster(access, creates=LOCAL_CREATES, repeats=LOCAL_REPEATS))
+        found = runner.run(_on_lab(access))
     return [
         _cpu("client-local-cpu", found),
         against_noise(
