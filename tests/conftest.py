@@ -49,3 +49,24 @@ def script() -> Callable[[Path, str], Path]:
         return path
 
     return write
+
+
+class Lines:
+    """Progress that remembers its lines."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def begin(self, what: str) -> None:
+        self.lines.append(f"begin {what}")
+
+    def note(self, text: str) -> None:
+        self.lines.append(f"note {text}")
+
+    def end(self, outcome: str = "done") -> None:
+        self.lines.append(f"end {outcome}")
+
+
+@pytest.fixture
+def progress() -> Lines:
+    return Lines()

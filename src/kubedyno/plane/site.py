@@ -34,41 +34,17 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """The scheduler's own tuning for scale tests (KAI: consolidation off, binder concurrency 100)."""
 
 
-PROFILES: Mapping[str, Profile] = {
-    profile.name: profile
-    for profile in (
-        Profile(
-            name="production",
-            durable=True,
-            fair=True,
-            client_qps=None,
-            client_burst=None,
-            lease_s=40,
-            node_grace_s=None,
-        ),
-        # Leases are stretched with the grace that watches them: renewals of 5,000 nodes at 40 s cost the API server
-        # more than a core, which would be measured as the scheduler's slowness.
-        Profile(
-            name="unthrottled",
-            durable=False,
-            fair=False,
-            client_qps=5000,
-            client_burst=10000,
-            lease_s=200,
-            node_grace_s=200,
-        ),
-        Profile(
-            name="scale",
-            durable=False,
-            fair=False,
-            client_qps=5000,
-            client_burst=10000,
-            lease_s=200,
-            node_grace_s=200,
-            tuned=True,
-        ),
-    )
-}
+_PRODUCTION = Profile(
+    name="production", durable=True, fair=True, client_qps=None, client_burst=None, lease_s=40, node_grace_s=None
+)
+# Leases are stretched with the grace that watches them: renewals of 5,000 nodes at 40 s cost the API server more than
+# a core, which would be measured as the scheduler's slowness.
+_UNTHROTTLED = Profile(
+    name="unthrottled", durable=False, fair=False, client_qps=5000, client_burst=10000, lease_s=200, node_grace_s=200
+)
+_SCALE = msgspec.structs.replace(_UNTHROTTLED, name="scale", tuned=True)
+
+PROFILES: Mapping[str, Profile] = {profile.name: profile for profile in (_PRODUCTION, _UNTHROTTLED, _SCALE)}
 
 
 class Site(msgspec.Struct, frozen=True, kw_only=True):

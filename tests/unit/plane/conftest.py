@@ -1,12 +1,9 @@
 """Small fakes: programs that are shell scripts, Go binaries that are a few bytes, and a `go` that does as told."""
 
-import asyncio
-import contextlib
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import psutil
 import pytest
 
 # `build` runs $FAKE_GO_BUILD first, then writes a program that answers like etcd; every call is logged.
@@ -25,63 +22,9 @@ esac
 """
 
 
-class Recorder:
-    """Progress that remembers its lines."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def begin(self, what: str) -> None:
-        self.lines.append(f"begin {what}")
-
-    def note(self, text: str) -> None:
-        self.lines.append(f"note {text}")
-
-    def end(self, outcome: str = "done") -> None:
-        self.lines.append(f"end {outcome}")
-
-
-@pytest.fixture
-def progress() -> Recorder:
-    return Recorder()
-
-
-@pytest.fixture
-def until() -> Callable[[Callable[[], object]], Awaitable[None]]:
-    """Wait for what other processes do."""
-
-    async def wait(condition: Callable[[], object]) -> None:
-        async with asyncio.timeout(20):
-            while not condition():  # noqa: ASYNC110 - other processes set no events
-                await asyncio.sleep(0.02)
-
-    return wait
-
-
-@pytest.fixture
-def is_running() -> Callable[[int], bool]:
-    def look(pid: int) -> bool:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-        return False
-
-    return look
-
-
 @pytest.fixture
 def cache(tmp_path: Path) -> Path:
     return tmp_path / "cache"
-
-
-@pytest.fixture
-def script() -> Callable[[Path, str], Path]:
-    def write(path: Path, body: str) -> Path:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(body if body.startswith("#!") else f"#!/bin/sh\n{body}\n")
-        path.chmod(0o755)
-        return path
-
-    return write
 
 
 @pytest.fixture

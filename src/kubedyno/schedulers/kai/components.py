@@ -63,8 +63,8 @@ CONFIGURATION: Mapping[str, Any] = {
 }
 
 # The tuning of KAI's own scale tests.
-_TUNED_SCHEDULER = {"max-consolidation-preemptees": 0}
-_TUNED_BINDER = {"max-concurrent-reconciles": 100}
+_TUNED_SCHEDULER: Mapping[str, str | int | bool | None] = {"max-consolidation-preemptees": 0}
+_TUNED_BINDER: Mapping[str, str | int | bool | None] = {"max-concurrent-reconciles": 100}
 
 
 def build(site: Site, *, after: tuple[str, ...], config: Mapping[str, Any]) -> tuple[Component, ...]:
@@ -77,17 +77,10 @@ def build(site: Site, *, after: tuple[str, ...], config: Mapping[str, Any]) -> t
     names = site.replica_names("scheduler", _HA_REPLICAS if several else 1)
     return (
         *(_scheduler(site, name, file, after, several=several) for name in names),
-        _binder(site, after),
-        _podgrouper(site, after),
+        _controller(site, "binder", after, _TUNED_BINDER if site.profile.tuned else {}),
+        _controller(site, "podgrouper", after, {}),
         _podgroupcontroller(site, after),
         _queuecontroller(site, after),
-    )
-
-
-def _controllers_run(metrics_port: int) -> Probe:
-    """Binder and podgrouper register no health checks; this series appears when their controllers start."""
-    return Probe(
-        url=f"http://{LOOPBACK}:{metrics_port}/metrics", contains="controller_runtime_max_concurrent_reconciles"
     )
 
 
@@ -130,43 +123,31 @@ def _scheduler(site: Site, name: str, file: File, after: tuple[str, ...], *, sev
     )
 
 
-def _binder(site: Site, after: tuple[str, ...]) -> Component:
+def _controller(
+    site: Site, process: str, after: tuple[str, ...], own: Mapping[str, str | int | bool | None]
+) -> Component:
+    """Binder or podgrouper.
+
+    They register no health checks; the series that is looked for appears when their controllers start.
+    """
     metrics, health = site.draw_port(), site.draw_port()
     return Component(
-        name="binder",
-        program="kai-binder",
+        name=process,
+        program=f"kai-{process}",
         role="scheduler",
-        env=_env(site, "binder"),
+        env=_env(site, process),
         args=flags(
             {
                 "metrics-bind-address": f"{LOOPBACK}:{metrics}",
                 "health-probe-bind-address": f"{LOOPBACK}:{health}",
                 **_limits(site),
-                **(_TUNED_BINDER if site.profile.tuned else {}),
+                **own,
             }
         ),
         ports={"metrics": metrics, "health": health},
-        ready=_controllers_run(metrics),
-        after=after,
-    )
-
-
-def _podgrouper(site: Site, after: tuple[str, ...]) -> Component:
-    metrics, health = site.draw_port(), site.draw_port()
-    return Component(
-        name="podgrouper",
-        program="kai-podgrouper",
-        role="scheduler",
-        env=_env(site, "podgrouper"),
-        args=flags(
-            {
-                "metrics-bind-address": f"{LOOPBACK}:{metrics}",
-                "health-probe-bind-address": f"{LOOPBACK}:{health}",
-                **_limits(site),
-            }
+        ready=Probe(
+            url=f"http://{LOOPBACK}:{metrics}/metrics", contains="controller_runtime_max_concurrent_reconciles"
         ),
-        ports={"metrics": metrics, "health": health},
-        ready=_controllers_run(metrics),
         after=after,
     )
 
