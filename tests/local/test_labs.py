@@ -82,8 +82,17 @@ def test_options_reach_the_components_and_are_read_back(user: User) -> None:
 
 
 def test_two_kai_labs_side_by_side(user: User) -> None:
-    kubeconfigs = [user.up("--name", name, "--scheduler", "kai", "--nodes", "2") for name in ("one", "two")]
+    settings = ("--set=binder.max-concurrent-reconciles=7", "--set=scheduler.schedule-period=500ms")
+    kubeconfigs = [
+        user.up("--name", "one", "--scheduler", "kai", "--nodes", "2", *settings),
+        user.up("--name", "two", "--scheduler", "kai", "--nodes", "2"),
+    ]
     statuses = [user.status(name) for name in ("one", "two")]
+    concurrency = [setting(status, "binder", "max-concurrent-reconciles") for status in statuses]
+    assert [(found["value"], found["evidence"]) for found in concurrency] == [("7", "reported"), ("100", "reported")]
+    assert setting(statuses[0], "scheduler", "schedule-period")["value"] == "0.5s"
+    assert setting(statuses[0], "scheduler", "max-consolidation-preemptees")["value"] == "0"
+    assert setting(statuses[0], "binder", "qps")["evidence"] == "argv"
     assert not set(component_ports(statuses[0])) & set(component_ports(statuses[1]))
     for kubeconfig in kubeconfigs:
         user.kubectl(kubeconfig, "apply", "-f", "-", stdin=BARE_POD)
