@@ -26,6 +26,7 @@ def run(main: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
 
     async def supervised() -> Result:
         loop = asyncio.get_running_loop()
+        loop.set_exception_handler(report)
         work = asyncio.ensure_future(main())
         interrupted = False
 
@@ -51,6 +52,18 @@ def run(main: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)  # uvloop leaves its own behind, which would ignore the signals from here on
+
+
+def report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """What the event loop could tell nobody else, but for one thing that is no news.
+
+    When a TLS connection is closed while data is still coming in, uvloop goes on to write to it and reports that as
+    fatal. The connection is gone, as it should be.
+    """
+    of_tls = context.get("message") == "Fatal error on SSL protocol"
+    if of_tls and "the handler is closed" in str(context.get("exception")):
+        return
+    loop.default_exception_handler(context)
 
 
 @contextlib.asynccontextmanager

@@ -280,3 +280,8 @@ CLUSTER_ROLES = by_kind("rbac.authorization.k8s.io/v1", "ClusterRole")
 CLUSTER_ROLE_BINDINGS = by_kind("rbac.authorization.k8s.io/v1", "ClusterRoleBinding")
 VALIDATING_WEBHOOKS = by_kind("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration")
 MUTATING_WEBHOOKS = by_kind("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration")
+
+
+def api_versions() -> tuple[str, ...]:
+    """All groups and versions of the table, in its order."""
+    return tuple(dict.fromkeys(resource.api_version for resource in BUILT_IN))

@@ -194,3 +194,13 @@ except tasks.Interrupted:
         output, _ = worker.communicate()
     assert output == "interrupted\n"
     assert not Path("/proc", (tmp_path / "pid").read_text()).exists()
+
+
+async def test_a_closed_tls_connection_is_no_news_and_everything_else_is(caplog: pytest.LogCaptureFixture) -> None:
+    loop = asyncio.get_running_loop()
+    closed = RuntimeError("unable to perform operation on <TCPTransport closed=True>; the handler is closed")
+    tasks.report(loop, {"message": "Fatal error on SSL protocol", "exception": closed})
+    assert caplog.records == []
+    tasks.report(loop, {"message": "Fatal error on SSL protocol", "exception": OSError("bad record")})
+    tasks.report(loop, {"message": "Task exception was never retrieved", "exception": closed})
+    assert len(caplog.records) == 2

@@ -54,7 +54,16 @@ def test_strategic_patches_agree_with_apimachinery(case: dict[str, Any]) -> None
     assert patch == case["patch"]
 
 
-@pytest.mark.parametrize("kind", sorted(GO_TAGS))
+# The table has what a lab serves; Go knows older and newer versions of some kinds too.
+COMPARED = [kind for kind in sorted(GO_TAGS) if merge_keys_for(*kind.split()) is not None]
+
+
+def test_most_kinds_are_compared_with_go() -> None:
+    assert len(COMPARED) >= 30
+    assert {"v1 Pod", "v1 Node", "v1 Service", "apps/v1 Deployment", "batch/v1 Job"} <= set(COMPARED)
+
+
+@pytest.mark.parametrize("kind", COMPARED)
 def test_the_table_has_the_tags_of_the_go_structs(kind: str) -> None:
     metadata = {"metadata.ownerReferences": "merge:uid", "metadata.finalizers": "merge:"}
     assert tags(keys_for(*kind.split())) == GO_TAGS[kind] | metadata
