@@ -6,7 +6,8 @@ A field is written as one line of words, the first of which is its type:
     @core.v1.PodSpec        an object of that type
     []TYPE                  a list       {}TYPE   a map from strings
 
-and the others say what the server knows beside it: `required`, `enum=A|B`, `default=<JSON>`, `list=map:name,protocol`
+and the others say what the server knows beside it: `required`, `embedded` (a struct that is always there, if empty:
+Go has no pointer to it), `enum=A|B`, `default=<JSON>`, `list=map:name,protocol`
 (or `set`, `atomic`), `map=atomic`, and for strategic merge patches `merge=KEY` (an empty key unites plain values) or
 `replace`. Descriptions are left out: they are two thirds of the documents.
 """
@@ -47,8 +48,8 @@ _REFERENCE = "#/components/schemas/"
 def table(documents: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """The table of all kinds in the documents (one per group and version), and of every type that they use.
 
-    `kinds` gives a kind's type by `apiVersion/kind`, `types` the fields of each type; both sorted, so that the text
-    of two tables can be compared.
+    `kinds` gives a kind's type by `apiVersion/kind`, `atomic` the types whose objects are owned as a whole, `types`
+    the fields of each type; all sorted, so that the text of two tables can be compared.
     """
     schemas: dict[str, Mapping[str, Any]] = {}
     for document in documents:
@@ -60,15 +61,19 @@ def table(documents: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         if _is_stored(name, gvk)
     }
     types: dict[str, dict[str, str]] = {}
+    atomic: list[str] = []
     waiting = sorted(kinds.values())
     while waiting:
         name = waiting.pop()
         if short_name(name) in types:
             continue
         types[short_name(name)], used = _fields(name, schemas)
+        if schemas[name].get("x-kubernetes-map-type") == "atomic":
+            atomic.append(short_name(name))
         waiting += used
     return {
         "kinds": {kind: short_name(kinds[kind]) for kind in sorted(kinds)},
+        "atomic": dict.fromkeys(sorted(atomic), True),
         "types": {name: types[name] for name in sorted(types)},
     }
 
@@ -76,7 +81,7 @@ def table(documents: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 def text(made: Mapping[str, Any], version: str) -> str:
     """The table as it is kept: JSON with a line for each kind and type, so that a change can be reviewed."""
     parts = [f'{{"kubernetes": "{version}"']
-    for part in ("kinds", "types"):
+    for part in ("kinds", "atomic", "types"):
         rows = (f"{_json(name)}: {_json(content)}" for name, content in made[part].items())
         parts.append(f'"{part}": {{\n' + ",\n".join(rows) + "\n}")
     return ",\n".join(parts) + "}\n"
@@ -142,7 +147,9 @@ def _attributes(content: Mapping[str, Any]) -> list[str]:
     words = []
     if "enum" in content:
         words.append(f"enum={'|'.join(content['enum'])}")
-    if content.get("default") not in (None, {}, ""):
+    if content.get("default") == {}:
+        words.append("embedded")
+    elif content.get("default") not in (None, ""):
         words.append(f"default={msgspec.json.encode(content['default']).decode()}")
     list_type = content.get("x-kubernetes-list-type")
     if list_type == "map":

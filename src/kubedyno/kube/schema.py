@@ -24,6 +24,8 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     of_objects: bool
     """Whether `of` names a type of the table."""
     required: bool = False
+    embedded: bool = False
+    """Whether the server's own objects always have it, if empty: it is a struct without a pointer."""
     enum: tuple[str, ...] = ()
     default: Any = None
     list_type: str = ""
@@ -42,11 +44,14 @@ class Type(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     fields: dict[str, Field]
+    atomic: bool
+    """Whether server-side apply owns its objects as a whole."""
 
 
 class _Table(msgspec.Struct, frozen=True):
     kubernetes: str
     kinds: dict[str, str]
+    atomic: dict[str, bool]
     types: dict[str, dict[str, str]]
 
 
@@ -75,7 +80,7 @@ def type_of(api_version: str, kind: str) -> Type | None:
 def type_named(name: str) -> Type:
     """The type of that name in the table (`core.v1.PodSpec`)."""
     fields = {field: _parsed(text) for field, text in _table().types[name].items()}
-    return Type(name=name, fields=fields)
+    return Type(name=name, fields=fields, atomic=_table().atomic.get(name, False))
 
 
 def _parsed(text: str) -> Field:
@@ -89,7 +94,7 @@ def _parsed(text: str) -> Field:
     for word in words:
         name, _, value = word.partition("=")
         match name:
-            case "required" | "replace":
+            case "required" | "embedded" | "replace":
                 found[name] = True
             case "enum":
                 found["enum"] = tuple(value.split("|"))

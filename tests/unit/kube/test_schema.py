@@ -76,7 +76,10 @@ def test_a_document_becomes_lines() -> None:
                         "tags": {"type": "array", "items": {"type": "string"}, "x-kubernetes-patch-strategy": "merge"},
                     },
                 },
-                io__k8s__api__toys__v1__Part={"properties": {"count": {"type": "integer", "format": "int32"}}},
+                io__k8s__api__toys__v1__Part={
+                    "x-kubernetes-map-type": "atomic",
+                    "properties": {"count": {"type": "integer", "format": "int32"}},
+                },
                 io__k8s__api__toys__v1__ToyList={
                     "x-kubernetes-group-version-kind": [{"group": "toys", "version": "v1", "kind": "ToyList"}]
                 },
@@ -84,6 +87,7 @@ def test_a_document_becomes_lines() -> None:
         ]
     )
     assert made["kinds"] == {"toys/v1/Toy": "toys.v1.Toy"}
+    assert made["atomic"] == {"toys.v1.Part": True}
     assert made["types"] == {
         "toys.v1.Part": {"count": "int32"},
         "toys.v1.Toy": {

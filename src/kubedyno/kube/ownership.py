@@ -1,0 +1,212 @@
+"""Who owns which fields of an object: `metadata.managedFields`, and what apply and update do to it.
+
+Both are pure: the object and the owners before, what is asked for, and the owners after. Times come in as text.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from kubedyno.kit.errors import UsageError
+from kubedyno.kube.fieldsets import FieldSet, below_any, field, from_fields_v1, to_fields_v1
+from kubedyno.kube.typed import View, blank, compare, field_set, merge, remove, with_named_parents
+
+Operation = Literal["Apply", "Update"]
+
+# What the server sets or what names the object belongs to nobody.
+_NOBODYS: FieldSet = frozenset(
+    [
+        (field("apiVersion"),),
+        (field("kind"),),
+        (field("metadata"),),
+        *(
+            (field("metadata"), field(name))
+            for name in (
+                "name",
+                "namespace",
+                "creationTimestamp",
+                "selfLink",
+                "uid",
+                "clusterName",
+                "generation",
+                "managedFields",
+                "resourceVersion",
+            )
+        ),
+    ]
+)
+
+
+class Owner(msgspec.Struct, frozen=True, kw_only=True):
+    """Who: a manager's applies are one owner whatever the version, its updates one for each version."""
+
+    manager: str
+    operation: Operation
+    api_version: str
+    subresource: str = ""
+
+
+class Owned(msgspec.Struct, frozen=True, kw_only=True):
+    """What an owner owns, and since when it has changed that."""
+
+    owner: Owner
+    fields: FieldSet
+    time: str
+
+
+class FieldConflict(UsageError):
+    """Others own fields that an apply would change: by manager, in the order of their names."""
+
+    def __init__(self, conflicts: Mapping[str, FieldSet]) -> None:
+        self.conflicts = conflicts
+        told = ", ".join(
+            f'conflict with "{manager}": {", ".join(sorted(_words(path) for path in paths))}'
+            for manager, paths in sorted(conflicts.items())
+        )
+        super().__init__(f"apply failed with {sum(map(len, conflicts.values()))} conflict(s): {told}")
+
+
+def read(managed_fields: Iterable[Mapping[str, Any]]) -> tuple[Owned, ...]:
+    """The owners that an object's `managedFields` name."""
+    return tuple(
+        Owned(
+            owner=Owner(
+                manager=entry.get("manager", ""),
+                operation=entry["operation"],
+                api_version=entry.get("apiVersion", ""),
+                subresource=entry.get("subresource", ""),
+            ),
+            fields=from_fields_v1(entry.get("fieldsV1") or {}),
+            time=entry.get("time", ""),
+        )
+        for entry in managed_fields
+    )
+
+
+def write(owners: Iterable[Owned]) -> list[dict[str, Any]]:
+    """`managedFields` in the server's order: applies first, then by time, then by name."""
+    entries = []
+    for owned in sorted(owners, key=lambda one: (one.owner.operation, one.time, one.owner.manager)):
+        entry: dict[str, Any] = {
+            "manager": owned.owner.manager,
+            "operation": owned.owner.operation,
+            "apiVersion": owned.owner.api_version,
+            "time": owned.time,
+            "fieldsType": "FieldsV1",
+            "fieldsV1": to_fields_v1(owned.fields),
+        }
+        if owned.owner.subresource:
+            entry["subresource"] = owned.owner.subresource
+        entries.append(entry)
+    return entries
+
+
+def after_update(
+    live: Mapping[str, Any],
+    new: Mapping[str, Any],
+    owners: Iterable[Owned],
+    *,
+    by: Owner,
+    view: View,
+    now: str,
+    ignored: FieldSet = frozenset(),
+) -> tuple[Owned, ...]:
+    """The owners after a create (of an empty `live`), update or patch: what it changed is its own.
+
+    What it removed is nobody's.
+
+    `ignored` are fields that the endpoint does not write (the main one: `status`), with all below them.
+    """
+    change = compare(_bare(live) or blank(view), _bare(new), view)
+    changed = _ownable(change.modified | change.added, ignored)
+    lost = changed | _ownable(change.removed, ignored)
+    after = []
+    for owned in owners:
+        kept = owned.fields - lost
+        if owned.owner == by and changed:
+            continue
+        if kept:
+            after.append(msgspec.structs.replace(owned, fields=kept))
+    if changed:
+        before = next((owned.fields for owned in owners if owned.owner == by), frozenset())
+        after.append(Owned(owner=by, fields=(before - lost) | changed, time=now))
+    return tuple(after)
+
+
+def apply(
+    live: Mapping[str, Any],
+    config: Mapping[str, Any],
+    owners: Iterable[Owned],
+    *,
+    by: Owner,
+    force: bool,
+    view: View,
+    now: str,
+    ignored: FieldSet = frozenset(),
+) -> tuple[dict[str, Any], tuple[Owned, ...]]:
+    """The object after a server-side apply, and its owners.
+
+    Fields that the manager applied before and does not apply now are removed, unless somebody else owns them.
+    Changing what another owns is a `FieldConflict`, unless `force` takes it over.
+    """
+    others = [owned for owned in owners if not _same_applier(owned.owner, by)]
+    former = next((owned for owned in owners if _same_applier(owned.owner, by)), None)
+    wanted = _ownable(field_set(_bare(config), view), ignored)
+    merged = merge(dict(live), _bare(config), view)
+    if former is not None:
+        merged = _pruned(merged, wanted, former.fields, others, view)
+    change = compare(_bare(live), _bare(merged), view)
+    changed = _ownable(change.modified | change.added, ignored)
+    conflicts = {owned.owner.manager: owned.fields & changed for owned in others if owned.fields & changed}
+    if conflicts and not force:
+        raise FieldConflict(conflicts)
+    lost = changed | change.removed
+    after = [msgspec.structs.replace(owned, fields=owned.fields - lost) for owned in others if owned.fields - lost]
+    unchanged = former is not None and not lost and former.fields == wanted
+    after.append(Owned(owner=by, fields=wanted, time=former.time if former is not None and unchanged else now))
+    return merged, tuple(after)
+
+
+def _pruned(
+    merged: dict[str, Any], wanted: FieldSet, former: FieldSet, others: list[Owned], view: View
+) -> dict[str, Any]:
+    """The merged object without what was applied before, is not applied now, and nobody else owns."""
+    given_up = with_named_parents(former, view)
+    without = remove(merged, given_up, view) or {}
+    owned = wanted.union(*(other.fields for other in others))
+    all_fields = with_named_parents(field_set(merged, view), view)
+    left = with_named_parents(field_set(without, view), view)
+    gone = all_fields - (left | with_named_parents(owned, view))
+    found: dict[str, Any] = remove(merged, gone & given_up, view) or {}
+    return found
+
+
+def _same_applier(one: Owner, other: Owner) -> bool:
+    return (one.manager, one.operation, one.subresource) == (other.manager, other.operation, other.subresource)
+
+
+def _ownable(paths: FieldSet, ignored: FieldSet) -> FieldSet:
+    return paths - _NOBODYS - below_any(paths, ignored)
+
+
+def _bare(obj: Mapping[str, Any]) -> dict[str, Any]:
+    """The object without its `managedFields`, which belong to nobody and are large."""
+    metadata = {key: value for key, value in (obj.get("metadata") or {}).items() if key != "managedFields"}
+    return {**obj, **({"metadata": metadata} if "metadata" in obj else {})}
+
+
+def _words(path: tuple[str, ...]) -> str:
+    """A path as the server's messages write it: `.spec.containers[name="main"].image`."""
+    words = []
+    for element in path:
+        kind, _, text = element.partition(":")
+        if kind == "f":
+            words.append(f".{text}")
+        elif kind == "k":
+            keys = msgspec.json.decode(text)
+            inside = ",".join(f"{key}={msgspec.json.encode(value).decode()}" for key, value in keys.items())
+            words.append(f"[{inside}]")
+        else:
+            words.append(f"[={text}]")
+    return "".join(words)
