@@ -9,7 +9,7 @@ from kubedyno.client.informer import Informer
 from kubedyno.client.rest import Client
 from kubedyno.kit import tasks
 from kubedyno.kube import codec, meta
-from kubedyno.kube.resources import CRDS, NAMESPACES, NODES, SERVICE_ACCOUNTS
+from kubedyno.kube.resources import CRDS, NODES, SERVICE_ACCOUNTS
 from kubedyno.sim import pools
 from kubedyno.sim.pools import Pool
 
@@ -96,8 +96,3 @@ def usable(node: Mapping[str, Any]) -> bool:
     taints = node.get("spec", {}).get("taints") or []
     tainted = any(taint["key"].startswith("node.kubernetes.io/") for taint in taints)
     return meta.is_condition_true(node, "Ready") and not tainted
-
-
-async def delete_namespace(client: Client, name: str) -> None:
-    """Ask for the namespace's deletion; the controller-manager empties it."""
-    await client.delete(NAMESPACES, name)

@@ -54,11 +54,6 @@ class Supervisor:
         """The running processes by component name."""
         return {name: process for name, process in self._processes.items() if process.running}
 
-    @property
-    def components(self) -> tuple[Component, ...]:
-        """All components that were ever started here, stopped ones too."""
-        return tuple(self._components.values())
-
     async def start(self, components: Iterable[Component]) -> None:
         """Start the components, each when those in its `after` are healthy; return when all are."""
         wanted = tuple(components)
