@@ -1,0 +1,144 @@
+"""What the API server finds when it reads an object of one of its own kinds: values of a wrong type, unknown fields.
+
+The server decodes JSON into Go structs; the first value that does not fit is the error, in the words of Go's JSON
+package, and fields that no struct has are collected for `fieldValidation`. Go's names of string types (an enum's) are
+not in the table of types, so for those the sentence says `string`.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from kubedyno.kube import schema
+from kubedyno.kube.schema import Field
+
+_QUANTITY = re.compile(r"^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$")
+_BITS = {"int32": 32, "int64": 64}
+_GO_SCALARS = {"string": "string", "bool": "bool", "int32": "int32", "int64": "int64", "double": "float64"}
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found in an object."""
+
+    error: str
+    """Why it cannot be read; empty: it can."""
+    unknown: tuple[str, ...]
+    """Fields that the kind does not have (`spec.containers[0].imag`), in the order of the document."""
+
+
+def read(obj: Mapping[str, Any], api_version: str, kind: str) -> Reading | None:
+    """Look at an object as the server would; None for a kind that is not Kubernetes' own."""
+    found = schema.type_of(api_version, kind)
+    if found is None:
+        return None
+    walker = _Walker()
+    walker.members(obj, found.name, place="", words="")
+    return Reading(error=walker.error, unknown=tuple(walker.unknown))
+
+
+class _Walker:
+    """One pass over a document. `place` is a path with indexes, `words` the one that Go's errors name."""
+
+    def __init__(self) -> None:
+        self.error = ""
+        self.unknown: list[str] = []
+
+    def members(self, obj: Mapping[str, Any], type_name: str, *, place: str, words: str) -> None:
+        fields = schema.type_named(type_name).fields
+        for name, value in obj.items():
+            inner = f"{place}.{name}".lstrip(".")
+            if name not in fields:
+                self.unknown.append(inner)
+            elif value is not None:
+                spoken = f"{words}.{name}".lstrip(".")
+                self.value(value, fields[name], place=inner, words=spoken, owner=type_name)
+
+    def value(self, value: Any, of: Field, *, place: str, words: str, owner: str) -> None:
+        match of.shape:
+            case "list":
+                if not isinstance(value, list):
+                    self.misfit(value, f"[]{_go_name(of)}", words, owner)
+                    return
+                for index, item in enumerate(value):
+                    self.one(item, of, place=f"{place}[{index}]", words=words, owner=owner)
+            case "map":
+                if not isinstance(value, dict):
+                    self.misfit(value, _go_map(of), words, owner)
+                    return
+                for key, item in value.items():
+                    self.one(item, of, place=f"{place}.{key}", words=words, owner=owner)
+            case _:
+                self.one(value, of, place=place, words=words, owner=owner)
+
+    def one(self, value: Any, of: Field, *, place: str, words: str, owner: str) -> None:
+        """A single value: an object of the table, or a scalar."""
+        if value is None:
+            return
+        if of.of_objects:
+            if isinstance(value, dict):
+                self.members(value, of.of, place=place, words=words)
+            else:
+                self.misfit(value, _go_name(of), words, owner)
+        elif problem := _scalar_problem(value, of.of):
+            self.fail(problem)
+        elif not _fits(value, of.of):
+            self.misfit(value, _GO_SCALARS.get(of.of, "int32"), words, owner)
+
+    def misfit(self, value: Any, go_type: str, words: str, owner: str) -> None:
+        struct, kind = owner.rpartition(".")[2], _json_kind(value)
+        if kind == "number" and go_type in _BITS:
+            kind = f"number {msgspec.json.encode(value).decode()}"  # one that is broken or out of range is named
+        self.fail(f"json: cannot unmarshal {kind} into Go struct field {struct}.{words} of type {go_type}")
+
+    def fail(self, error: str) -> None:
+        """Keep the first error only, as Go does."""
+        self.error = self.error or error
+
+
+def _scalar_problem(value: Any, scalar: str) -> str:
+    """The words of types that read themselves."""
+    if scalar == "quantity":
+        written = isinstance(value, str) and _QUANTITY.match(value)
+        if not written and (isinstance(value, bool) or not isinstance(value, int | float)):
+            return f"quantities must match the regular expression '{_QUANTITY.pattern}'"
+    return ""
+
+
+def _fits(value: Any, scalar: str) -> bool:
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    match scalar:
+        case "int32" | "int64":
+            return is_integer and -(2 ** (_BITS[scalar] - 1)) <= value < 2 ** (_BITS[scalar] - 1)
+        case "int-or-string":
+            return isinstance(value, str) or (is_integer and -(2**31) <= value < 2**31)
+        case "bool":
+            return isinstance(value, bool)
+        case "double":
+            return is_integer or isinstance(value, float)
+        case "any" | "quantity":
+            return True
+        case _:
+            return isinstance(value, str)
+
+
+def _json_kind(value: Any) -> str:
+    """What Go calls a JSON value."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, list):
+        return "array"
+    return "object" if isinstance(value, dict) else "number"
+
+
+def _go_name(of: Field) -> str:
+    """`core.v1.Container` is `v1.Container` in Go's words."""
+    return ".".join(of.of.split(".")[-2:]) if of.of_objects else _GO_SCALARS.get(of.of, of.of)
+
+
+def _go_map(of: Field) -> str:
+    # The only maps of quantities are resource lists, which have a name.
+    return "v1.ResourceList" if of.of == "quantity" else f"map[string]{_go_name(of)}"
