@@ -59,10 +59,10 @@ def test_the_first_value_that_does_not_fit_is_the_error(spec: dict[str, Any], er
 
 
 def test_all_unknown_fields_are_named_in_the_order_of_the_document() -> None:
-    document = {**pod(containers=[{"imag": 1}, {"name": "b", "env": [{"valu": ""}]}], nodName=""), "spce": 1}
+    document = {**pod(containers=[{"imag": 1}, {"name": "b", "env": [{"valuex": ""}]}], nodName=""), "spce": 1}
     reading = decoding.read(document, "v1", "Pod")
     assert reading is not None
-    assert reading.unknown == ("spec.containers[0].imag", "spec.containers[1].env[0].valu", "spec.nodName", "spce")
+    assert reading.unknown == ("spec.containers[0].imag", "spec.containers[1].env[0].valuex", "spec.nodName", "spce")
 
 
 def test_a_kind_of_somebody_elses_is_not_looked_at() -> None:
