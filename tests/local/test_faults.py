@@ -80,6 +80,7 @@ async def test_a_port_that_is_taken_meanwhile(tmp_path: Path) -> None:
         with pytest.raises(ProcessFailure) as caught:
             async with started(plan, provided=found, clock=RealClock(), progress=Quiet()):
                 pytest.fail("etcd cannot have its port")
+    assert caught.value.exit_code == 3
     sentence = str(caught.value).splitlines()[0]
     assert sentence.startswith("etcd exited with code 1 after ")
     assert f"another process took one of its ports ({taken}, " in sentence

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from kubedyno.kit.errors import EngineError
 from kubedyno.lab.planning import LabPlan
 from kubedyno.model.settings import Evidence, Setting
-from kubedyno.plane.component import Component
+from kubedyno.plane.component import Component, flag_values
 from kubedyno.plane.health import Prober
 from kubedyno.plane.processes import Process
 
@@ -32,8 +32,8 @@ async def effective_settings(plan: LabPlan, processes: Mapping[str, Process], pr
 
 def from_command_line(component: Component, argv: tuple[str, ...], pid: int) -> list[Setting]:
     """The flags that the kernel says the process was started with, beside those of the plan."""
-    running = _flags(argv[1:])
-    wanted = _flags(component.args)
+    running = flag_values(argv[1:])
+    wanted = flag_values(component.args)
     return [
         Setting(
             component=component.name,
@@ -56,8 +56,3 @@ def refuse_contradictions(settings: Iterable[Setting]) -> None:
             f"{one.component}.{one.field} was set to {one.wanted}, but {one.source} says {one.value}" for one in wrong
         )
         raise EngineError(f"a setting did not arrive: {told}; check the program that --bin-dir or the PATH gives")
-
-
-def _flags(args: Iterable[str]) -> dict[str, str]:
-    pairs = (arg.lstrip("-").partition("=") for arg in args if arg.startswith("-"))
-    return {name: value for name, _, value in pairs}

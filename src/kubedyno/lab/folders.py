@@ -10,13 +10,13 @@ process ids.
 
 import shutil
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import msgspec
 
 from kubedyno.kit.durable import exclusive_lock, is_locked, write_atomic
-from kubedyno.kit.errors import UsageError
+from kubedyno.kit.errors import EngineError, UsageError
 from kubedyno.kit.nearest import suggestion
 from kubedyno.lab.spec import LabSpec
 
@@ -105,6 +105,18 @@ class LabFolder(msgspec.Struct, frozen=True):
         """Delete the folder and its lock file; the caller knows that nobody owns it."""
         shutil.rmtree(self.path, ignore_errors=True)
         self._lock.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """What goes wrong while a lab's folder is written is the user's disk, and told as that."""
+    try:
+        yield
+    except OSError as error:
+        raise EngineError(
+            f"the lab's folder {path} cannot be written: {error.strerror}; "
+            "free some space there, or set XDG_STATE_HOME to another disk"
+        ) from error
 
 
 def labs(state: Path) -> Iterator[LabFolder]:

@@ -12,7 +12,7 @@ import msgspec
 from kubedyno.kit.errors import EngineError, ExitCode, UsageError
 from kubedyno.kit.progress import Progress
 from kubedyno.lab import control
-from kubedyno.lab.folders import LabFolder, LabStatus
+from kubedyno.lab.folders import LabFolder, LabStatus, writing
 from kubedyno.lab.spec import LabSpec
 
 _DOWN_WITHIN_S = 60.0
@@ -37,13 +37,8 @@ async def launch(folder: LabFolder, spec: LabSpec, progress: Progress) -> Path:
 
     If it cannot get ready, or this call is cancelled, the owner has ended and left nothing running.
     """
-    try:
+    with writing(folder.path):
         _prepare(folder, spec)
-    except OSError as error:
-        raise EngineError(
-            f"the lab's folder {folder.path} cannot be written: {error.strerror}; "
-            "free some space there, or set XDG_STATE_HOME to another disk"
-        ) from error
     with (folder.path / "owner.log").open("wb") as log:
         owner = await asyncio.create_subprocess_exec(
             sys.executable,

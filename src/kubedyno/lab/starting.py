@@ -15,10 +15,10 @@ from kubedyno.client import kubeconfig
 from kubedyno.client.rest import Client
 from kubedyno.kit import tasks
 from kubedyno.kit.clock import Clock
-from kubedyno.kit.errors import EngineError
 from kubedyno.kit.progress import Progress, told
 from kubedyno.lab import installing
 from kubedyno.lab.effective import effective_settings, refuse_contradictions
+from kubedyno.lab.folders import writing
 from kubedyno.lab.planning import LabPlan
 from kubedyno.lab.programs import Provided
 from kubedyno.lab.steering import SchedulerControl
@@ -63,7 +63,7 @@ async def started(
     async with contextlib.AsyncExitStack() as stack:
         prober = await stack.enter_async_context(Prober(plan.site.pki))
         supervisor = await stack.enter_async_context(
-            supervise(folder=plan.site.folder, programs=programs, pki=plan.site.pki, clock=clock)
+            supervise(folder=plan.site.folder, programs=programs, prober=prober, clock=clock)
         )
         if plan.control_plane.balancer is not None:
             await stack.enter_async_context(balance(plan.control_plane.balancer, prober=prober, clock=clock))
@@ -116,7 +116,7 @@ def _what(plan: LabPlan) -> str:
 
 def _write_identities(plan: LabPlan, clock: Clock) -> Path:
     """Certificates and a kubeconfig for everybody; the admin's path."""
-    try:
+    with writing(plan.site.folder):
         plan.site.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         material = pki.create(plan.site.pki.folder, plan.identities, clock=clock)
         for identity in plan.identities:
@@ -127,11 +127,6 @@ def _write_identities(plan: LabPlan, clock: Clock) -> Path:
                 identity=identity.name,
                 lab=plan.spec.name,
             )
-    except OSError as error:
-        raise EngineError(
-            f"the lab's folder {plan.site.folder} cannot be written: {error.strerror}; "
-            "free some space there, or set XDG_STATE_HOME to another disk"
-        ) from error
     return plan.site.kubeconfig(ADMIN.name)
 
 

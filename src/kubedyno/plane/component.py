@@ -4,6 +4,7 @@ Builders (`etcd`, `apiserver`, ... and the modules of `schedulers`) turn options
 turns them into processes; `--dry-run` prints them. Nothing here does anything.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -76,6 +77,12 @@ def flags(options: dict[str, str | int | bool | None]) -> tuple[str, ...]:
             text = str(value).lower() if isinstance(value, bool) else str(value)
             rendered.append(f"--{name}={text}")
     return tuple(rendered)
+
+
+def flag_values(args: Iterable[str]) -> dict[str, str]:
+    """The flags of a command line by name; what is no flag is left out."""
+    pairs = (arg.lstrip("-").partition("=") for arg in args if arg.startswith("-"))
+    return {name: value for name, _, value in pairs}
 
 
 def levels(components: tuple[Component, ...]) -> list[list[Component]]:

@@ -1,6 +1,6 @@
 """One supervisor turns components into processes: started in order, health awaited, exits noticed, stopped in order.
 
-async with supervise(folder=..., programs=..., pki=..., clock=...) as supervisor:
+async with supervise(folder=..., programs=..., prober=..., clock=...) as supervisor:
     await supervisor.start(components)
     ...                                # a component that exits unasked ends this block with ProcessFailure
 # everything is stopped here, the other way round
@@ -18,7 +18,6 @@ from kubedyno.kit.durable import write_atomic
 from kubedyno.kit.logs import Log
 from kubedyno.plane.component import Component, levels
 from kubedyno.plane.health import Prober
-from kubedyno.plane.identities import Pki
 from kubedyno.plane.processes import Process, exit_words
 
 _PROBE_EVERY_S = 0.05
@@ -149,9 +148,11 @@ class Supervisor:
 
 
 @contextlib.asynccontextmanager
-async def supervise(*, folder: Path, programs: Mapping[str, Path], pki: Pki, clock: Clock) -> AsyncIterator[Supervisor]:
+async def supervise(
+    *, folder: Path, programs: Mapping[str, Path], prober: Prober, clock: Clock
+) -> AsyncIterator[Supervisor]:
     """A supervisor for the duration of a block; `programs` gives each program's path by name."""
-    async with Prober(pki) as prober, tasks.owning() as watchers:
+    async with tasks.owning() as watchers:
         supervisor = Supervisor(folder=folder, programs=programs, prober=prober, clock=clock, watchers=watchers)
         try:
             yield supervisor

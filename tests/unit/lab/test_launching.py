@@ -1,6 +1,7 @@
 """How making a lab can fail: real owner processes, and programs that are scripts."""
 
 import asyncio
+import contextlib
 import signal
 import sys
 from collections.abc import Awaitable, Callable
@@ -50,12 +51,21 @@ def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LabSpec:
 
 def family(lab: LabFolder) -> list[psutil.Process]:
     """The owner of the lab and what it started."""
-    owners = [process for process in psutil.Process().children() if str(lab.path) in process.cmdline()]
-    return [process for owner in owners for process in (owner, *owner.children(recursive=True))]
+    found = []
+    for process in psutil.Process().children():
+        with contextlib.suppress(psutil.NoSuchProcess):  # it may end while it is looked at
+            if str(lab.path) in process.cmdline():
+                found += [process, *process.children(recursive=True)]
+    return found
 
 
 def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
-    return [process for process in processes if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+    found = []
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):  # as above: between the two questions
+            if process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+    return found
 
 
 async def test_a_lab_that_runs_is_not_made_twice(lab: LabFolder, spec: LabSpec) -> None:

@@ -10,6 +10,7 @@ from kubedyno.kit.clock import RealClock
 from kubedyno.kit.errors import UsageError
 from kubedyno.lab.steering import SchedulerControl
 from kubedyno.plane.component import Component
+from kubedyno.plane.health import Prober
 from kubedyno.plane.identities import Pki
 from kubedyno.plane.supervision import Supervisor, supervise
 
@@ -23,9 +24,10 @@ OTHER = Component(name="binder", program="sleep", args=("1000",))
 
 @pytest.fixture
 async def supervisor(tmp_path: Path) -> AsyncIterator[Supervisor]:
-    async with supervise(
-        folder=tmp_path, programs={"sleep": Path("/bin/sleep")}, pki=Pki(folder=tmp_path), clock=RealClock()
-    ) as made:
+    async with (
+        Prober(Pki(folder=tmp_path)) as prober,
+        supervise(folder=tmp_path, programs={"sleep": Path("/bin/sleep")}, prober=prober, clock=RealClock()) as made,
+    ):
         await made.start((DECIDING, OTHER))
         yield made
 

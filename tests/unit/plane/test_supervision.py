@@ -17,6 +17,7 @@ from kubedyno.kit import tasks
 from kubedyno.kit.clock import RealClock
 from kubedyno.kit.errors import ProcessFailure
 from kubedyno.plane.component import Component, File, Probe
+from kubedyno.plane.health import Prober
 from kubedyno.plane.identities import Pki
 from kubedyno.plane.ports import LOOPBACK, free_ports
 from kubedyno.plane.processes import Process
@@ -104,9 +105,12 @@ class World:
 
     @asynccontextmanager
     async def supervised(self) -> AsyncIterator[Supervisor]:
-        async with supervise(
-            folder=self.folder, programs={"fake": self.program}, pki=Pki(folder=self.folder / "none"), clock=RealClock()
-        ) as supervisor:
+        async with (
+            Prober(Pki(folder=self.folder / "none")) as prober,
+            supervise(
+                folder=self.folder, programs={"fake": self.program}, prober=prober, clock=RealClock()
+            ) as supervisor,
+        ):
             yield supervisor
 
     async def failing(self, *components: Component) -> str:
@@ -426,6 +430,7 @@ import asyncio, pathlib, sys
 from kubedyno.kit import tasks
 from kubedyno.kit.clock import RealClock
 from kubedyno.plane.component import Component
+from kubedyno.plane.health import Prober
 from kubedyno.plane.identities import Pki
 from kubedyno.plane.processes import Process
 from kubedyno.plane.supervision import supervise
@@ -433,8 +438,8 @@ from kubedyno.plane.supervision import supervise
 folder = pathlib.Path(sys.argv[1])
 
 async def main():
-    async with supervise(
-        folder=folder, programs={"sleep": "/bin/sleep"}, pki=Pki(folder=folder), clock=RealClock()
+    async with Prober(Pki(folder=folder)) as prober, supervise(
+        folder=folder, programs={"sleep": "/bin/sleep"}, prober=prober, clock=RealClock()
     ) as supervisor:
         await supervisor.start([Component(name=f"c{n}", program="sleep", args=("1000",)) for n in range(3)])
         print(*(process.pid for process in supervisor.processes.values()), flush=True)

@@ -11,11 +11,11 @@ from kubedyno.kit.errors import EngineError
 from kubedyno.lab.effective import refuse_contradictions
 from kubedyno.model.settings import Evidence, Setting
 from kubedyno.model.workloads import Workload
-from kubedyno.plane.component import Component, Probe
+from kubedyno.plane.component import Component, Probe, flag_values
 from kubedyno.plane.ports import counted_ports
 from kubedyno.plane.settings import with_flags
 from kubedyno.plane.site import PROFILES, Site
-from kubedyno.schedulers.kai import KAI, readback
+from kubedyno.schedulers.kai import KAI
 
 pytestmark = pytest.mark.unit
 
@@ -64,7 +64,7 @@ def test_the_profile_decides_limits_and_tuning(profile: str, scheduler: dict[str
     places |= {"metrics-bind-address", "health-probe-bind-address"}
     built = components(profile)
     for name, wanted in (("scheduler", scheduler), ("binder", binder)):
-        flags = readback.wanted_flags(built[name])
+        flags = flag_values(built[name].args)
         assert {flag: value for flag, value in flags.items() if flag not in places} == wanted
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from kubedyno.kit.errors import EngineError
 from kubedyno.model.settings import Evidence, Setting
-from kubedyno.plane.component import Component, Probe
+from kubedyno.plane.component import Component, Probe, flag_values
 from kubedyno.plane.ports import LOOPBACK
 from kubedyno.schedulers.scheduler import Reader
 
@@ -51,7 +51,7 @@ async def _scheduler(component: Component, reader: Reader) -> list[Setting]:
     except (zipfile.BadZipFile, KeyError, msgspec.DecodeError) as error:
         raise EngineError(f"{name}: {url} did not answer with a snapshot: {error}") from error
     parameters = document.get("schedulerParams") or {}
-    wanted = wanted_flags(component)
+    wanted = flag_values(component.args)
     found = [
         Setting(
             component=name,
@@ -85,19 +85,13 @@ async def _controller(component: Component, reader: Reader) -> list[Setting]:
         Setting(
             component=component.name,
             field="max-concurrent-reconciles",
-            wanted=wanted_flags(component).get("max-concurrent-reconciles"),
+            wanted=flag_values(component.args).get("max-concurrent-reconciles"),
             value=f"{value:g}",
             evidence=Evidence.REPORTED,
             source=url,
         )
         for value in sorted(values)
     ]
-
-
-def wanted_flags(component: Component) -> dict[str, str]:
-    """The flags that the plan gives the component."""
-    pairs = (arg.lstrip("-").partition("=") for arg in component.args)
-    return {name: value for name, _, value in pairs}
 
 
 def _in_words(flag: str, value: Any) -> str:
