@@ -221,15 +221,10 @@ def test_a_context_that_does_not_exist(user: User) -> None:
 
 def test_psutil_sees_what_a_lab_would_leave() -> None:
     """The checks above rest on finding processes by the folder in their command line: they do find one."""
-    child = subprocess.Popen(
-        [
-            "sleep",
-            "60",
-        ],
-        env={"PATH": os.environ["PATH"]},
-    )
+    child = subprocess.Popen(["sleep", "60"], env={"PATH": os.environ["PATH"]})
     try:
-        assert any(line.startswith(f"{child.pid} ") for line in processes_below(Path("sleep")))
+        # The kernel shows the command line a moment after the program has taken the process over.
+        wait_for(lambda: any(line.startswith(f"{child.pid} ") for line in processes_below(Path("sleep"))))
     finally:
         child.kill()
         child.wait()
