@@ -8,8 +8,9 @@ A field is written as one line of words, the first of which is its type:
 
 and the others say what the server knows beside it: `required`, `embedded` (a struct that is always there, if empty:
 Go has no pointer to it), `enum=A|B`, `default=<JSON>`, `list=map:name,protocol`
-(or `set`, `atomic`), `map=atomic`, and for strategic merge patches `merge=KEY` (an empty key unites plain values) or
-`replace`. Descriptions are left out: they are two thirds of the documents.
+(or `set`, `atomic`), `map=atomic`, `micro` (a time with microseconds), and for strategic merge patches `merge=KEY` (an
+empty key unites plain values) or `replace`. Descriptions are left out: they are two thirds of the documents. What Go's
+structs say beside it is added by `gostructs`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -112,6 +113,8 @@ def _fields(name: str, schemas: Mapping[str, Mapping[str, Any]]) -> tuple[dict[s
         words = [_type(content, schemas, used, f"{name}.{field}")]
         if field in required:
             words.append("required")
+        if _reference(content).endswith(".MicroTime"):
+            words.append("micro")
         words += _attributes(content)
         if any(" " in word for word in words):
             raise EngineError(f"{name}.{field} has a value with a space, which the table cannot say: {words}")
@@ -119,10 +122,15 @@ def _fields(name: str, schemas: Mapping[str, Mapping[str, Any]]) -> tuple[dict[s
     return fields, used
 
 
+def _reference(content: Mapping[str, Any]) -> str:
+    """The type that a field refers to; empty for one that says its type itself."""
+    reference: str = content.get("$ref") or next((part["$ref"] for part in content.get("allOf", ())), "")
+    return reference.removeprefix(_REFERENCE)
+
+
 def _type(content: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]], used: list[str], where: str) -> str:
-    reference = content.get("$ref") or next((part["$ref"] for part in content.get("allOf", ())), None)
-    if reference is not None:
-        name = reference.removeprefix(_REFERENCE)
+    name = _reference(content)
+    if name:
         if short_name(name) in _SCALARS:
             return _SCALARS[short_name(name)]
         used.append(name)

@@ -1,7 +1,8 @@
 """The types of Kubernetes' own kinds: fields, list and merge keys, enums, defaults, as the real API server tells them.
 
-The table `schema.json` is made by `scripts/schema` from a real server's OpenAPI documents (`openapi` says how it is
-written); a test on the local engine fails when the two drift apart. It is read when first asked for.
+The table `schema.json` is made by `scripts/schema` from a real server's OpenAPI documents and its Go structs (`openapi`
+and `gostructs` say how it is written); a test on the local engine fails when they drift apart. It is read when first
+asked for.
 """
 
 import functools
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+
+from kubedyno.kube.gostructs import Presence
 
 _TABLE = Path(__file__).with_name("schema.json")
 
@@ -37,6 +40,10 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     """For strategic merge patches: items are merged by this key; empty: plain values are united; None: replaced."""
     replace: bool = False
     """For strategic merge patches: an object is taken from the patch as a whole."""
+    micro: bool = False
+    """Whether a time is printed with microseconds."""
+    presence: Presence = ""
+    """When the server prints it; `gostructs` has the words."""
 
 
 class Type(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,8 +101,10 @@ def _parsed(text: str) -> Field:
     for word in words:
         name, _, value = word.partition("=")
         match name:
-            case "required" | "embedded" | "replace":
+            case "required" | "embedded" | "replace" | "micro":
                 found[name] = True
+            case "given" | "always" | "null":
+                found["presence"] = name
             case "enum":
                 found["enum"] = tuple(value.split("|"))
             case "default":

@@ -52,6 +52,12 @@ def test_the_table_covers_the_resources_that_a_lab_serves() -> None:
     assert len(stored & set(schema.kinds())) > 70
 
 
+def test_times_with_microseconds_are_told_from_others() -> None:
+    renewed = schema.type_named("coordination.v1.LeaseSpec").fields["renewTime"]
+    created = schema.type_named("meta.v1.ObjectMeta").fields["creationTimestamp"]
+    assert (renewed.of, renewed.micro, created.of, created.micro) == ("time", True, "time", False)
+
+
 def test_a_kind_of_somebody_elses_has_no_type() -> None:
     assert schema.type_of("batch.volcano.sh/v1alpha1", "Job") is None
 
