@@ -1,0 +1,5 @@
+"""Defaults of APIServices."""
+
+from kubedyno.kinds.defaults.walking import Constants
+
+CONSTANTS: Constants = {"apiregistration.v1.ServiceReference": {"port": 443}}
