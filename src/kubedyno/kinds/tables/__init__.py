@@ -1,0 +1,1 @@
+"""Tables: objects as rows of cells, as the API server prints them for `kubectl get`."""
