@@ -87,7 +87,7 @@ class _Walker:
             self.misfit(value, _GO_SCALARS.get(of.of, "int32"), words, owner)
 
     def misfit(self, value: Any, go_type: str, words: str, owner: str) -> None:
-        struct, kind = owner.rpartition(".")[2], _json_kind(value)
+        struct, kind = owner.rpartition(".")[2], json_kind(value)
         if kind == "number" and go_type in _BITS:
             kind = f"number {msgspec.json.encode(value).decode()}"  # one that is broken or out of range is named
         self.fail(f"json: cannot unmarshal {kind} into Go struct field {struct}.{words} of type {go_type}")
@@ -123,7 +123,7 @@ def _fits(value: Any, scalar: str) -> bool:
             return isinstance(value, str)
 
 
-def _json_kind(value: Any) -> str:
+def json_kind(value: Any) -> str:
     """What Go calls a JSON value."""
     if isinstance(value, bool):
         return "bool"

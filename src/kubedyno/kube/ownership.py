@@ -3,14 +3,15 @@
 Both are pure: the object and the owners before, what is asked for, and the owners after. Times come in as text.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 
 from kubedyno.kit.errors import UsageError
+from kubedyno.kube import fieldtrees
 from kubedyno.kube.fieldsets import FieldSet, below_any, field, from_fields_v1, to_fields_v1
-from kubedyno.kube.typed import View, blank, compare, field_set, merge, remove, with_named_parents
+from kubedyno.kube.typed import View, compare, field_set, merge, remove, with_named_parents
 
 Operation = Literal["Apply", "Update"]
 
@@ -56,27 +57,40 @@ class Owned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FieldConflict(UsageError):
-    """Others own fields that an apply would change: by manager, in the order of their names."""
+    """Others own fields that an apply would change; the message is the API server's.
 
-    def __init__(self, conflicts: Mapping[str, FieldSet]) -> None:
-        self.conflicts = conflicts
-        told = ", ".join(
-            f'conflict with "{manager}": {", ".join(sorted(_words(path) for path in paths))}'
-            for manager, paths in sorted(conflicts.items())
-        )
-        super().__init__(f"apply failed with {sum(map(len, conflicts.values()))} conflict(s): {told}")
+    `conflicts` are who, as the server calls them, and the field, one by one.
+    """
+
+    def __init__(self, owners: Iterable[Owned]) -> None:
+        told = {_told(owned): sorted(map(words, owned.fields)) for owned in owners}
+        self.conflicts = [(who, path) for who, paths in sorted(told.items()) for path in paths]
+        if len(self.conflicts) == 1:
+            who, path = self.conflicts[0]
+            super().__init__(f"Apply failed with 1 conflict: conflict with {who}: {path}")
+            return
+        lines = [
+            line
+            for who, paths in sorted(told.items())
+            for line in (f"conflicts with {who}:", *(f"- {path}" for path in paths))
+        ]
+        super().__init__(f"Apply failed with {len(self.conflicts)} conflicts: " + "\n".join(lines))
+
+
+def _told(owned: Owned) -> str:
+    """An owner as conflicts name it."""
+    owner = owned.owner
+    said = f'"{owner.manager}"' + (f' with subresource "{owner.subresource}"' if owner.subresource else "")
+    if owner.operation == "Apply":
+        return said
+    return f"{said} using {owner.api_version}"
 
 
 def read(managed_fields: Iterable[Mapping[str, Any]]) -> tuple[Owned, ...]:
     """The owners that an object's `managedFields` name."""
     return tuple(
         Owned(
-            owner=Owner(
-                manager=entry.get("manager", ""),
-                operation=entry["operation"],
-                api_version=entry.get("apiVersion", ""),
-                subresource=entry.get("subresource", ""),
-            ),
+            owner=_owner(entry),
             fields=from_fields_v1(entry.get("fieldsV1") or {}),
             time=entry.get("time", ""),
         )
@@ -84,22 +98,33 @@ def read(managed_fields: Iterable[Mapping[str, Any]]) -> tuple[Owned, ...]:
     )
 
 
+def _owner(entry: Mapping[str, Any]) -> Owner:
+    return Owner(
+        manager=entry.get("manager", ""),
+        operation=entry["operation"],
+        api_version=entry.get("apiVersion", ""),
+        subresource=entry.get("subresource", ""),
+    )
+
+
 def write(owners: Iterable[Owned]) -> list[dict[str, Any]]:
     """`managedFields` in the server's order: applies first, then by time, then by name."""
-    entries = []
-    for owned in sorted(owners, key=lambda one: (one.owner.operation, one.time, one.owner.manager)):
-        entry: dict[str, Any] = {
-            "manager": owned.owner.manager,
-            "operation": owned.owner.operation,
-            "apiVersion": owned.owner.api_version,
-            "time": owned.time,
-            "fieldsType": "FieldsV1",
-            "fieldsV1": to_fields_v1(owned.fields),
-        }
-        if owned.owner.subresource:
-            entry["subresource"] = owned.owner.subresource
-        entries.append(entry)
-    return entries
+    ordered = sorted(owners, key=lambda one: (one.owner.operation, one.time, one.owner.manager))
+    return [_entry(owned.owner, owned.time, to_fields_v1(owned.fields)) for owned in ordered]
+
+
+def _entry(owner: Owner, time: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "manager": owner.manager,
+        "operation": owner.operation,
+        "apiVersion": owner.api_version,
+        **({"time": time} if time else {}),
+        "fieldsType": "FieldsV1",
+        "fieldsV1": fields,
+    }
+    if owner.subresource:
+        entry["subresource"] = owner.subresource
+    return entry
 
 
 def after_update(
@@ -112,15 +137,15 @@ def after_update(
     now: str,
     ignored: FieldSet = frozenset(),
 ) -> tuple[Owned, ...]:
-    """The owners after a create (of an empty `live`), update or patch: what it changed is its own.
+    """The owners after a create, update or patch: what it changed is its own.
+
+    The `live` of a create is what the server prints of an empty object: what that has belongs to nobody.
 
     What it removed is nobody's.
 
     `ignored` are fields that the endpoint does not write (the main one: `status`), with all below them.
     """
-    change = compare(_bare(live) or blank(view), _bare(new), view)
-    changed = _ownable(change.modified | change.added, ignored)
-    lost = changed | _ownable(change.removed, ignored)
+    changed, lost = _touched(live, new, view, ignored)
     after = []
     for owned in owners:
         kept = owned.fields - lost
@@ -132,6 +157,48 @@ def after_update(
         before = next((owned.fields for owned in owners if owned.owner == by), frozenset())
         after.append(Owned(owner=by, fields=(before - lost) | changed, time=now))
     return tuple(after)
+
+
+def entries_after_update(
+    live: Mapping[str, Any],
+    new: Mapping[str, Any],
+    entries: Sequence[Mapping[str, Any]],
+    *,
+    by: Owner,
+    view: View,
+    now: str,
+    ignored: FieldSet = frozenset(),
+) -> list[Mapping[str, Any]]:
+    """`managedFields` after an update or patch: what `after_update` says, without reading the owners into sets.
+
+    An update changes few fields of an object whose owners own many: entries that it does not touch are kept as they
+    are.
+    """
+    changed, lost = _touched(live, new, view, ignored)
+    if not lost:
+        return list(entries)
+    after: list[Mapping[str, Any]] = []
+    own: Mapping[str, Any] = {}
+    for entry in entries:
+        tree = fieldtrees.without(entry.get("fieldsV1") or {}, lost)
+        if changed and _owner(entry) == by:
+            own = tree
+        elif tree is entry.get("fieldsV1"):
+            after.append(entry)
+        elif tree:
+            after.append({**entry, "fieldsV1": tree})
+    if changed:
+        after.append(_entry(by, now, fieldtrees.with_fields(own, sorted(changed))))
+    return sorted(after, key=lambda one: (one["operation"], one.get("time", ""), one.get("manager", "")))
+
+
+def _touched(
+    live: Mapping[str, Any], new: Mapping[str, Any], view: View, ignored: FieldSet
+) -> tuple[FieldSet, FieldSet]:
+    """What a write makes its own, and what it takes from all others: that, and what it removed."""
+    change = compare(_bare(live), _bare(new), view)
+    changed = _ownable(change.modified | change.added, ignored)
+    return changed, changed | _ownable(change.removed, ignored)
 
 
 def apply(
@@ -158,13 +225,17 @@ def apply(
         merged = _pruned(merged, wanted, former.fields, others, view)
     change = compare(_bare(live), _bare(merged), view)
     changed = _ownable(change.modified | change.added, ignored)
-    conflicts = {owned.owner.manager: owned.fields & changed for owned in others if owned.fields & changed}
-    if conflicts and not force:
-        raise FieldConflict(conflicts)
+    contested = [
+        msgspec.structs.replace(owned, fields=owned.fields & changed) for owned in others if owned.fields & changed
+    ]
+    if contested and not force:
+        raise FieldConflict(contested)
     lost = changed | change.removed
     after = [msgspec.structs.replace(owned, fields=owned.fields - lost) for owned in others if owned.fields - lost]
-    unchanged = former is not None and not lost and former.fields == wanted
-    after.append(Owned(owner=by, fields=wanted, time=former.time if former is not None and unchanged else now))
+    if wanted:
+        # An apply that changes nothing leaves no time, or the one of an earlier apply.
+        before = former.time if former is not None else ""
+        after.append(Owned(owner=by, fields=wanted, time=now if lost else before))
     return merged, tuple(after)
 
 
@@ -196,7 +267,7 @@ def _bare(obj: Mapping[str, Any]) -> dict[str, Any]:
     return {**obj, **({"metadata": metadata} if "metadata" in obj else {})}
 
 
-def _words(path: tuple[str, ...]) -> str:
+def words(path: tuple[str, ...]) -> str:
     """A path as the server's messages write it: `.spec.containers[name="main"].image`."""
     words = []
     for element in path:

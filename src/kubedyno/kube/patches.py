@@ -18,12 +18,28 @@ from kubedyno.kube.meta import copied
 _INDEX: Final = re.compile(r"[+-]?[0-9]{1,18}")
 
 
-class MalformedPatch(UsageError):
-    """The patch itself is wrong, whatever the object: an API server answers 400."""
+class RefusedPatch(UsageError):
+    """A patch that changes nothing because of what is wrong with it.
+
+    `told` says it in the API server's words, where it has some; `code` is its answer.
+    """
+
+    code = 400
+
+    def __init__(self, message: str, *, told: str = "", code: int | None = None) -> None:
+        self.told = told
+        self.code = self.code if code is None else code
+        super().__init__(message)
 
 
-class PatchDoesNotApply(UsageError):
-    """The patch is well formed, but not for this object: an API server answers 422."""
+class MalformedPatch(RefusedPatch):
+    """The patch itself is wrong, whatever the object."""
+
+
+class PatchDoesNotApply(RefusedPatch):
+    """The patch is well formed, but not for this object."""
+
+    code = 422
 
 
 def json_equal(left: Any, right: Any) -> bool:

@@ -77,6 +77,14 @@ def label_value_problem(text: str) -> str | None:
     return None
 
 
+class BadSelector(UsageError):
+    """A selector that cannot be read; `told` says it in the API server's words."""
+
+    def __init__(self, message: str, *, told: str) -> None:
+        self.told = told
+        super().__init__(message)
+
+
 class Requirement(msgspec.Struct, frozen=True):
     """One condition on one label. Build it with `of`, which validates."""
 
@@ -93,7 +101,7 @@ class Requirement(msgspec.Struct, frozen=True):
             or next(filter(None, map(label_value_problem, values)), None)
         )
         if problem:
-            raise UsageError(f"a label selector is wrong: {problem}")
+            raise BadSelector(f"a label selector is wrong: {problem}", told=_requirement_told(key, operator, values))
         return cls(key, operator, tuple(values))
 
     def matches(self, labels: Mapping[str, str]) -> bool:
@@ -190,6 +198,21 @@ def _int64(text: str | None) -> int | None:
     return number if number in _INT64 else None
 
 
+_SIGNS = "=!(),<>"
+_UNABLE = "unable to parse requirement: "
+
+
+def _requirement_told(key: str, operator: Operator, values: Sequence[str]) -> str:
+    """What the API server says of a requirement that is written well but cannot be."""
+    if operator in {Operator.GREATER_THAN, Operator.LESS_THAN}:
+        said = "for 'Gt', 'Lt' operators, the value must be an integer"
+        return f'{_UNABLE}values[0]: Invalid value: "{values[0]}": {said}'
+    if label_key_problem(key):
+        return f'{_UNABLE}<nil>: Invalid value: "{key}": {label_key_problem(key)}'
+    wrong = next((value for value in values if label_value_problem(value)), "")
+    return f'{_UNABLE}values[0][{key}]: Invalid value: "{wrong}": {label_value_problem(wrong)}'
+
+
 class _Parser:
     """Recursive descent over the tokens of one selector text; the last token is the empty text, its end."""
 
@@ -204,7 +227,11 @@ class _Parser:
             found.append(self._requirement())
             if not self._next:
                 break
-            self._expect(",")
+            if self._next != ",":
+                raise self._bad("expected ','", f"found '{self._next}', expected: ',' or 'end of string'")
+            self._take()
+            if not self._next or (self._next != "!" and self._next[0] in _SIGNS):
+                raise self._bad("expected a label key", f"found '{self._next}', expected: identifier after ','")
         return found
 
     @property
@@ -216,27 +243,30 @@ class _Parser:
         self._position += bool(token)
         return token
 
-    def _expect(self, symbol: str) -> None:
-        if self._take() != symbol:
-            raise self._bad(f"expected {symbol!r}")
-
-    def _word(self, what: str) -> str:
+    def _word(self, what: str, told: str = "identifier") -> str:
         token = self._take()
         # `in` and `notin` are words like others where no operator can stand: `in in (notin)` is valid.
-        if not token or token[0] in "=!(),<>":
-            raise self._bad(f"expected {what}")
+        if not token or token[0] in _SIGNS:
+            raise self._bad(f"expected {what}", f"{_UNABLE}found '{token}', expected: {told}")
         return token
 
     def _requirement(self) -> Requirement:
         if self._next == "!":
             self._take()
             return Requirement.of(self._word("a label key"), Operator.DOES_NOT_EXIST)
+        if self._next and self._next[0] in _SIGNS:
+            said = f"found '{self._next}', expected: !, identifier, or 'end of string'"
+            raise self._bad("expected a label key", said)
         key = self._word("a label key")
         if self._next in {"", ","}:
             return Requirement.of(key, Operator.EXISTS)
-        operator = _WRITTEN_OPERATORS.get(self._take())
+        written = self._take()
+        operator = _WRITTEN_OPERATORS.get(written)
         if operator is None:
-            raise self._bad("expected an operator (=, ==, !=, in, notin, < or >)")
+            raise self._bad(
+                "expected an operator (=, ==, !=, in, notin, < or >)",
+                f"{_UNABLE}found '{written}', expected: in, notin, =, ==, !=, gt, lt",
+            )
         if operator in {Operator.IN, Operator.NOT_IN}:
             return Requirement.of(key, operator, sorted(set(self._listed_values())))
         # Nothing behind the sign means the empty value: `a=` selects labels that are set to "".
@@ -244,16 +274,19 @@ class _Parser:
         return Requirement.of(key, operator, (value,))
 
     def _listed_values(self) -> Iterator[str]:
-        self._expect("(")
+        opened = self._take()
+        if opened != "(":
+            raise self._bad("expected '('", f"{_UNABLE}found '{opened}' expected: '('")
         while True:
-            yield "" if self._next in {",", ")"} else self._word("a value")
+            yield "" if self._next in {",", ")"} else self._word("a value", "',', ')' or identifier")
             if self._next == ")":
                 self._take()
                 return
-            self._expect(",")
+            if self._take() != ",":
+                raise self._bad("expected ','", f"{_UNABLE}found '{self._next}', expected: ',' or ')'")
 
-    def _bad(self, reason: str) -> UsageError:
-        return UsageError(f"{self._text!r} is no label selector: {reason}; {_LABEL_EXAMPLE}")
+    def _bad(self, reason: str, told: str) -> BadSelector:
+        return BadSelector(f"{self._text!r} is no label selector: {reason}; {_LABEL_EXAMPLE}", told=told)
 
 
 class FieldTerm(msgspec.Struct, frozen=True):
@@ -303,12 +336,16 @@ class FieldSelector(msgspec.Struct, frozen=True):
 def _field_term(part: str, text: str) -> FieldTerm:
     match = re.fullmatch(r"(?P<path>.*?)(?P<operator>!=|==|=)(?P<value>.*)", part, re.DOTALL)
     if match is None:
-        raise UsageError(f"{text!r} is no field selector: {part!r} has no =, == or !=; {_FIELD_EXAMPLE}")
+        raise BadSelector(
+            f"{text!r} is no field selector: {part!r} has no =, == or !=; {_FIELD_EXAMPLE}",
+            told=f"invalid selector: '{text}'; can't understand '{part}'",
+        )
     value = match["value"]
     if not re.fullmatch(r"(?:[^\\,=]|\\[\\,=])*", value):
-        raise UsageError(
+        raise BadSelector(
             f"{text!r} is no field selector: in the value {value!r}, write backslash, comma and equals sign "
-            r"as '\\', '\,' and '\='"
+            r"as '\\', '\,' and '\='",
+            told=f"invalid selector: '{text}'; can't understand '{part}'",
         )
     return FieldTerm(match["path"], re.sub(r"\\(.)", r"\1", value), negated=match["operator"] == "!=")
 

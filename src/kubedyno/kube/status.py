@@ -83,15 +83,34 @@ def failure(
     uid: str = "",
     causes: tuple[Cause, ...] = (),
     retry_after_seconds: int = 0,
+    empty_details: bool = False,
 ) -> Status:
-    """A failure as the API server writes it; without a reason, the code's usual one."""
+    """A failure as the API server writes it; without a reason, the code's usual one.
+
+    `empty_details` writes details that say nothing, as some of the server's parts do.
+    """
     details = Details(name, group, resource, uid, causes, retry_after_seconds)
     return Status(
         message=message,
         reason=REASONS.get(code, "Unknown") if reason is None else reason,
-        details=None if details == Details() else details,
+        details=None if details == Details() and not empty_details else details,
         code=code,
     )
+
+
+def body(status: Status) -> bytes:
+    """The JSON of a Status: what is empty is left out, the metadata is not."""
+    fields = {
+        "kind": status.kind,
+        "apiVersion": status.api_version,
+        "metadata": status.metadata,
+        "status": status.status,
+        "message": status.message,
+        "reason": status.reason,
+        "details": status.details,
+        "code": status.code,
+    }
+    return msgspec.json.encode({key: value for key, value in fields.items() if value or key == "metadata"})
 
 
 def parse(body: bytes, *, code: int) -> Status:

@@ -82,7 +82,9 @@ def _replaced_object(patch: _Object, where: str) -> _Object:
             return {}
         case other:
             raise MalformedPatch(
-                f"$patch at {where or 'the top'} is {other!r}: in an object it may be replace or delete"
+                f"$patch at {where or 'the top'} is {other!r}: in an object it may be replace or delete",
+                told=f"unknown patch type: {other} in map: {_go(patch)}",
+                code=500,
             )
 
 
@@ -91,10 +93,16 @@ def _retain_keys(original: _Object, patch: _Object, where: str) -> None:
         return
     retained = patch.pop(_RETAIN_KEYS)
     if not isinstance(retained, list):
-        raise MalformedPatch(f"$retainKeys at {where or 'the top'} must be a list of member names")
+        raise MalformedPatch(
+            f"$retainKeys at {where or 'the top'} must be a list of member names",
+            told="invalid patch format of retainKeys",
+        )
     for name, value in patch.items():
         if value is not None and not name.startswith((_DELETE_FROM, _SET_ORDER)) and name not in retained:
-            raise MalformedPatch(f"$retainKeys at {where or 'the top'} does not list {name!r}, which the patch sets")
+            raise MalformedPatch(
+                f"$retainKeys at {where or 'the top'} does not list {name!r}, which the patch sets",
+                told="invalid patch format of retainKeys",
+            )
     for name in [name for name in original if name not in retained]:
         del original[name]
 
@@ -124,7 +132,7 @@ def _merge_ordered_lists(original: _Object, patch: _Object, keys: MergeKeys, whe
         rule = keys.below(name)
         identity = _identity_in(rule, [*live, *wanted], place)
         order_ids = [identity(entry) for entry in order]
-        _check_order(wanted, order_ids, identity, place)
+        _check_order(wanted, order, identity, place)
         length = len(live)
         if name not in patch:
             merged = live
@@ -139,18 +147,21 @@ def _merge_ordered_lists(original: _Object, patch: _Object, keys: MergeKeys, whe
         patch.pop(name, None)
 
 
-def _check_order(wanted: list[Any], order_ids: list[Any], identity: _Identity, where: str) -> None:
+def _check_order(wanted: list[Any], order: list[Any], identity: _Identity, where: str) -> None:
     """The items of the patch must be in the order list, in the same order; directives are not items.
 
     apimachinery also refuses a `$patch: replace` that stands behind the last ordered item; that is not imitated.
     """
-    if not order_ids:
+    if not order:
         return
-    rest = iter(order_ids)
+    rest = iter([identity(entry) for entry in order])
     for item in wanted:
         # `in` consumes the iterator up to the match, so the next item must come later.
         if not _is_directive(item) and identity(item) not in rest:
-            raise PatchDoesNotApply(f"the items at {where} are not, in this order, in {_SET_ORDER}")
+            told = f"The order in patch list:\n{_go(wanted)}\n doesn't match {_SET_ORDER} list:\n{_go(order)}\n"
+            raise PatchDoesNotApply(
+                f"the items at {where} are not, in this order, in {_SET_ORDER}", told=told, code=500
+            )
 
 
 def _merged_list(live: list[Any], patch: list[Any], keys: MergeKeys, where: str) -> list[Any]:
@@ -184,7 +195,11 @@ def _apply_item_directives(live: list[_Object], patch: list[_Object], identity: 
             case "replace":
                 replaces = True
             case other:
-                raise MalformedPatch(f"$patch in an item of {where} is {other!r}: it may be replace or delete")
+                raise MalformedPatch(
+                    f"$patch in an item of {where} is {other!r}: it may be replace or delete",
+                    told=f"unknown patch type: {other} in map: {_go(item)}",
+                    code=500,
+                )
     return replaces
 
 
@@ -230,7 +245,11 @@ def _identity_in(keys: MergeKeys, items: list[Any], where: str) -> _Identity:
 
     def identity(item: Any) -> Any:
         if not isinstance(item, dict) or keys.key not in item:
-            raise PatchDoesNotApply(f"an item of the list at {where} has no {keys.key!r}, by which items are merged")
+            raise PatchDoesNotApply(
+                f"an item of the list at {where} has no {keys.key!r}, by which items are merged",
+                told=f"map: {_go(item)} does not contain declared merge key: {keys.key}",
+                code=500,
+            )
         return item[keys.key]
 
     return identity
@@ -251,6 +270,17 @@ def _directed_field(directive: str, where: str) -> str:
             f"{directive!r} at {where or 'the top'} names no list: write it like '{_DELETE_FROM}/finalizers'"
         )
     return name
+
+
+def _go(value: Any) -> str:
+    """A value as Go prints maps and lists in messages."""
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{name}:{_go(below)}' for name, below in sorted(value.items()))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(map(_go, value))}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "<nil>" if value is None else str(value)
 
 
 def _is_directive(value: Any) -> bool:

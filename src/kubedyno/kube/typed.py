@@ -67,10 +67,8 @@ class View(msgspec.Struct, frozen=True):
             raise UsageError(f"{where}: an item is no object, so it has no {', '.join(of.list_keys)}")
         types = schema.type_named(of.of).fields
         keys = {key: item.get(key, types[key].default) for key in of.list_keys}
-        found = {key: value for key, value in keys.items() if value is not None}
-        if not found:
-            raise UsageError(f"{where}: an item has none of its keys {', '.join(of.list_keys)}")
-        return item_by_keys(found)
+        # An item without any is told apart from those that have some; validation finds words for it.
+        return item_by_keys({key: value for key, value in keys.items() if value is not None})
 
 
 _UNKNOWN = View(None)
@@ -155,6 +153,8 @@ def compare(old: Mapping[str, Any], new: Mapping[str, Any], view: View) -> Compa
     added: set[Path] = set()
 
     def walk(before: Any, after: Any, seen: View, path: Path) -> None:
+        if before is not _ABSENT and before == after:
+            return  # most of an object stays as it is: Python compares trees faster than we walk them
         structures = {seen.structure(value) for value in (before, after) if value is not _ABSENT and value is not None}
         empty = all(value is _ABSENT or value in (None, {}, []) for value in (before, after))
         if structures <= {"leaf"} or empty or len(structures) > 1:
@@ -162,14 +162,29 @@ def compare(old: Mapping[str, Any], new: Mapping[str, Any], view: View) -> Compa
                 modified.add(path)
         else:
             for element, below, was, became in _pairs(before, after, seen, path):
-                walk(was, became, below, (*path, element))
-        if before is _ABSENT:
-            added.add(path)
-        elif after is _ABSENT:
+                if was is _ABSENT:
+                    _come(became, below, (*path, element), added)
+                else:
+                    walk(was, became, below, (*path, element))
+        if after is _ABSENT:
             removed.add(path)
 
     walk(dict(old), dict(new), view, ())
     return Comparison(removed=frozenset(removed), modified=frozenset(modified - {()}), added=frozenset(added))
+
+
+def _come(value: Any, seen: View, path: Path, added: set[Path]) -> None:
+    """Enter what was not there before, with all that it contains."""
+    added.add(path)
+    structure = seen.structure(value)
+    if structure == "leaf" or not value:
+        return
+    if structure == "members":
+        for name, below in value.items():
+            _come(below, seen.member(name), (*path, field(name)), added)
+    else:
+        for element, below in _indexed(value, seen, path).items():
+            _come(below, seen.item, (*path, element), added)
 
 
 def _pairs(before: Any, after: Any, seen: View, path: Path) -> Iterator[tuple[str, View, Any, Any]]:

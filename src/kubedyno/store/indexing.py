@@ -7,7 +7,7 @@ is the key itself.
 
 from collections.abc import Collection, Iterable, Iterator
 
-from kubedyno.store.records import NAMESPACE, Record
+from kubedyno.store.records import Record
 
 Bucket = str | set[str]
 Buckets = dict[str, Bucket]
@@ -21,10 +21,10 @@ class Indexes:
     few are ever selected by, so the index of a label is made when it is first asked for, and kept from then on.
     """
 
-    def __init__(self, fields: int) -> None:
+    def __init__(self, positions: Iterable[int]) -> None:
         self.labels: dict[str, Buckets] = {}
         self.owners: Buckets = {}
-        self.fields: dict[int, Buckets] = {position: {} for position in range(fields) if position != NAMESPACE}
+        self.fields: dict[int, Buckets] = {position: {} for position in positions}
 
     def label(self, name: str, records: Iterable[Record]) -> Buckets:
         """The index of a label, of which `records` are all objects there are."""

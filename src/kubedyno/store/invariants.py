@@ -7,7 +7,7 @@ from kubedyno.kit.errors import EngineError
 from kubedyno.kube.codec import decode
 from kubedyno.store.indexing import Indexes, entries
 from kubedyno.store.log import Event, EventType
-from kubedyno.store.records import Record, key_of, restamped
+from kubedyno.store.records import NAME, Record, key_of, restamped
 from kubedyno.store.shelf import Shelf
 from kubedyno.store.store import Store
 
@@ -76,7 +76,7 @@ def _same(expected: Record, record: Record) -> bool:
 
 
 def _indexes(shelf: Shelf) -> Iterator[str]:
-    expected = Indexes(len(shelf.schema.positions))
+    expected = Indexes((NAME, *shelf.schema.indexed))
     for name in shelf.indexes.labels:
         expected.label(name, ())
     for record in shelf.objects.values():

@@ -9,7 +9,7 @@ import msgspec
 
 from kubedyno.kube.selectors import Operator
 from kubedyno.store.indexing import Buckets, keys_in
-from kubedyno.store.records import NAMESPACE, Record
+from kubedyno.store.records import Record
 from kubedyno.store.selecting import Selection
 from kubedyno.store.shelf import Shelf
 
@@ -24,7 +24,10 @@ class Page(msgspec.Struct, frozen=True):
     revision: int
     """When it was read: following pages are to be asked for at this one."""
     next: str | None
-    """The position from which the list goes on (`after` of the following page); None: this is its end."""
+    """The position from which the list goes on (`after` of the following page); None: this is its end.
+
+    With selectors the following page may be empty, as in Kubernetes.
+    """
     remaining: int | None
     """Items behind this page. None at the end, and with selectors: Kubernetes does not count these."""
 
@@ -50,13 +53,15 @@ def read_page(shelf: Shelf, selection: Selection, *, limit: int, after: str, rev
     records = _states(shelf, _candidates(shelf, selection, span, changed), changed)
     if selection.has_selectors:
         records = filter(selection.matches, records)
-    items = tuple(islice(records, limit + 1 if limit else None))
-    if not limit or len(items) <= limit:
+    items = tuple(islice(records, limit or None))
+    if not limit or len(items) < limit:
         return Page(items, revision, None, None)
-    items = items[:limit]
     last = items[-1].key
-    remaining = None if selection.has_selectors else _count(shelf, _Span(_behind(last), span.stop), changed)
-    return Page(items, revision, last, remaining)
+    # etcd reads on without selectors: what is behind a full page may be none of the selected.
+    behind = _count(shelf, _Span(_behind(last), span.stop), changed)
+    if not behind:
+        return Page(items, revision, None, None)
+    return Page(items, revision, last, None if selection.has_selectors else behind)
 
 
 def _behind(key: str) -> str:
@@ -91,7 +96,7 @@ def _smallest(shelf: Shelf, selection: Selection) -> list[Collection[str]] | Non
     choices = [
         [keys_in(shelf.indexes.fields[entry.position].get(entry.value))]
         for entry in selection.fields
-        if not entry.negated and entry.position != NAMESPACE
+        if not entry.negated and entry.position in shelf.indexes.fields
     ]
     choices += [[keys_in(_label(shelf, name).get(value))] for name, value in selection.labels]
     for entry in selection.requirements:

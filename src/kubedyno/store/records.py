@@ -21,9 +21,11 @@ class Field(msgspec.Struct, frozen=True):
     name: str
     """As field selectors write it: `spec.nodeName`."""
     path: str = ""
-    """Dotted path of its value in the object; empty: the name is the path."""
+    """Dotted path of its value in the object; empty: the name is the path. `a|b` is `a`, or `b` where `a` is empty."""
     absent: str = ""
     """The text of an object that does not have it: Kubernetes reads `spec.unschedulable` from a typed default."""
+    indexed: bool = True
+    """Whether objects are found by it without looking at the others; costs memory and time with each write."""
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
@@ -69,7 +71,8 @@ class Schema:
         if len(set(names)) != len(names):
             raise UsageError(f"a field is declared twice among {', '.join(names)}: declare each once")
         self.positions = {name: position for position, name in enumerate(names)}
-        self._paths = tuple((tuple((field.path or field.name).split(".")), field.absent) for field in fields)
+        self.indexed = tuple(self.positions[field.name] for field in fields if field.indexed)
+        self._paths = tuple((_alternatives(field.path or field.name), field.absent) for field in fields)
 
     def record(self, obj: Object, key: str, revision: int, previous: Record | None) -> Record:
         """The state that `obj` has at `revision`; writes `metadata.resourceVersion` into `obj`, then encodes it.
@@ -150,17 +153,27 @@ def _owners(references: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, uids)))
 
 
-def _text(obj: Object, path: tuple[str, ...], absent: str) -> str:
-    """The field as field selectors see it: a text; what is missing, null or no scalar has the text `absent`."""
-    value: Any = obj
-    for name in path:
-        if not isinstance(value, dict):
-            return absent
-        value = value.get(name)
-    if value is None:
-        return absent
-    if isinstance(value, str):
-        return intern(value) if value else absent
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value) if isinstance(value, int | float) else absent
+def _alternatives(path: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(one.split(".")) for one in path.split("|"))
+
+
+def _text(obj: Object, paths: tuple[tuple[str, ...], ...], absent: str) -> str:
+    """The field as field selectors see it: the text of the first path that has one, else `absent`.
+
+    What is missing, null or no scalar has none.
+    """
+    for path in paths:
+        value: Any = obj
+        for name in path:
+            value = value.get(name) if type(value) is dict else None
+            if value is None:
+                break
+        else:
+            if type(value) is str:
+                if value:
+                    return intern(value)
+            elif isinstance(value, bool):
+                return "true" if value else "false"
+            elif isinstance(value, int | float):
+                return str(value)
+    return absent

@@ -3,7 +3,7 @@
 from kubedyno.store.indexing import Indexes
 from kubedyno.store.log import Event, EventType, Log
 from kubedyno.store.ordering import SortedKeys
-from kubedyno.store.records import Record, Schema
+from kubedyno.store.records import NAME, Record, Schema
 
 
 class Shelf:
@@ -14,7 +14,7 @@ class Shelf:
         self.schema = schema
         self.objects: dict[str, Record] = {}
         self.keys = SortedKeys()
-        self.indexes = Indexes(len(schema.positions))
+        self.indexes = Indexes((NAME, *schema.indexed))
         self.log = Log(keep=keep, floor=floor)
 
     def apply(self, event: Event) -> None:

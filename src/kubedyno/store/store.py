@@ -55,15 +55,18 @@ class Store:
         """What stands behind it, by resource: for `invariants`, to look at only."""
         return MappingProxyType(self._shelves)
 
-    def declare(self, resource: str, fields: Sequence[Field] = ()) -> None:
+    def declare(self, resource: str, fields: Sequence[Field] = (), *, starts_now: bool = False) -> None:
         """Make a resource known, with the fields its objects can be selected by.
+
+        It was empty before; with `starts_now` it has no history before, which then is `Expired`.
 
         Declaring it again with the same fields does nothing; other ones are an error, because records are not made
         anew.
         """
         known = self._shelves.get(resource)
         if known is None:
-            self._shelves[resource] = Shelf(resource, Schema(fields), keep=self._keep_events, floor=self._compacted)
+            floor = self._revision if starts_now else self._compacted
+            self._shelves[resource] = Shelf(resource, Schema(fields), keep=self._keep_events, floor=floor)
         elif known.schema.fields != tuple(fields):
             raise UsageError(f"{resource} is declared with other fields already: declare each resource once")
 
