@@ -1,0 +1,1 @@
+"""Jobs: which pods to create and delete, how finished pods are counted exactly once, when a Job is over."""

@@ -1,0 +1,131 @@
+"""A world in virtual time: the embedded API server with our controllers, and a client to play with it."""
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from kubedyno.client.errors import Unreachable
+from kubedyno.client.informer import Change, Informer
+from kubedyno.client.rest import Client
+from kubedyno.client.transport import Response
+from kubedyno.controllers.running import run_controllers
+from kubedyno.controllers.settings import ControllerSettings
+from kubedyno.kit import randomness, tasks
+from kubedyno.kit.virtualtime import LoopClock
+from kubedyno.kube import codec
+from kubedyno.kube.codec import Object
+from kubedyno.kube.resources import PODS, SERVICE_ACCOUNTS, Resource, for_object
+from kubedyno.kube.status import failure
+from kubedyno.server.embedding import new_api
+from kubedyno.server.inprocess import InProcess
+
+WITHIN_S = 3600.0
+
+
+class World:
+    """What a test does and sees."""
+
+    def __init__(self, client: Client, clock: LoopClock) -> None:
+        self.client = client
+        self.clock = clock
+        self.began_ns = clock.wall_ns()
+
+    def passed_s(self) -> float:
+        """Virtual seconds since the beginning."""
+        return (self.clock.wall_ns() - self.began_ns) / 1e9
+
+    async def create(self, obj: Object, *, namespace: str = "default") -> Object:
+        resource = for_object(obj)
+        return await self.client.create(resource, obj, namespace=namespace if resource.namespaced else None)
+
+    async def until(self, resource: Resource, predicate: Callable[[list[Object]], object]) -> list[Object]:
+        async with Informer(self.client, resource) as informer:
+            await informer.wait_until(
+                lambda found: bool(predicate(list(found.items))), timeout_s=WITHIN_S, what=resource.plural
+            )
+            return list(informer.items)
+
+    async def listed(self, resource: Resource) -> list[Object]:
+        return (await self.client.list_all(resource)).items
+
+    async def report(self, pod: Object, phase: str, **status: Any) -> None:
+        """What a kubelet reports of a pod."""
+        metadata = pod["metadata"]
+        await self.client.patch(
+            PODS,
+            metadata["name"],
+            {"status": {"phase": phase, **status}},
+            kind="strategic",
+            namespace=metadata["namespace"],
+            subresource="status",
+        )
+
+
+class Unreliable(InProcess):
+    """Loses a share of a client's writes: some before the server has them, as many answers after."""
+
+    def __init__(self, *args: Any, losses: float, seed: int, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._losses = losses
+        self._rng = randomness.stream(seed, "losses")
+
+    async def request(self, method: str, path: str, **more: Any) -> Response:
+        fate = self._rng.random() if method != "GET" else 1.0
+        if fate < self._losses / 2:
+            body = codec.encode(failure(500, "an internal error", reason="InternalError"))
+            return Response(500, {}, body)
+        answer = await super().request(method, path, **more)
+        if fate < self._losses:
+            raise Unreachable(server="test", cause="broke the connection", remedy="try again", sent=True)
+        return answer
+
+
+Play = Callable[[World], Awaitable[Any]]
+
+
+def play_in_world(play: Play, settings: ControllerSettings, seed: int, *, losses: float = 0.0) -> tuple[Any, str]:
+    """Run `play` in a new world; what it returns, and a digest of all changes of pods on the way."""
+
+    async def main() -> tuple[Any, str]:
+        clock = LoopClock(asyncio.get_running_loop())
+        api = new_api(clock=clock, seed=seed)
+        world = World(Client(InProcess(api, clock=clock), clock=clock), clock)
+        theirs = Client(Unreliable(api, clock=clock, losses=losses, seed=seed), clock=clock)
+        seen = hashlib.sha256()
+
+        def note(change: Change) -> None:
+            version = change.object["metadata"]["resourceVersion"]
+            seen.update(f"{change.type} {change.key} {version} {change.wall_ns}\n".encode())
+
+        async with tasks.owning() as group:
+            controllers = group.create_task(run_controllers(theirs, clock=clock, seed=seed, settings=settings))
+            pods = Informer(world.client, PODS)
+            pods.subscribe(note)
+            async with pods:
+                await world.until(
+                    SERVICE_ACCOUNTS, lambda found: any(entry["metadata"]["namespace"] == "default" for entry in found)
+                )
+                outcome = await play(world)
+            controllers.cancel()
+        return outcome, seen.hexdigest()
+
+    return tasks.run(main, virtual=True)
+
+
+@pytest.fixture
+def world() -> Callable[..., Any]:
+    """`world(play)` runs a play and returns its outcome; `losses` make the controllers' connection unreliable."""
+
+    def run(play: Play, *, settings: ControllerSettings | None = None, seed: int = 1, losses: float = 0.0) -> Any:
+        return play_in_world(play, settings or ControllerSettings(), seed, losses=losses)[0]
+
+    return run
+
+
+@pytest.fixture
+def digest() -> Callable[..., str]:
+    """`digest(play, seed)` runs a play and returns the digest of what happened."""
+    return lambda play, seed: play_in_world(play, ControllerSettings(), seed)[1]
