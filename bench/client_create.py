@@ -14,7 +14,6 @@ from contextlib import asynccontextmanager, contextmanager
 import aiohttp
 import uvloop
 from aiohttp import web
-from labs import control_plane
 from result import Result, against_noise, against_ratio
 
 from kubedyno.client import kubeconfig
@@ -25,6 +24,7 @@ from kubedyno.kit.clock import RealClock
 from kubedyno.kube import codec
 from kubedyno.kube.resources import PODS
 from kubedyno.lab import installing
+from labs import control_plane
 
 CONCURRENCY = 16
 CREATES = 4000

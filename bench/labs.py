@@ -26,9 +26,9 @@ def kubedyno(*args: str, env: dict[str, str]) -> str:
 
 @contextmanager
 def control_plane() -> Iterator[Path]:
-    """A lab without scheduler and nodes; its kubeconfig."""
+    """A real control plane without scheduler and nodes; its kubeconfig."""
     with state_folder() as env:
-        printed = kubedyno("up", "--scheduler", "none", env=env)
+        printed = kubedyno("up", "--engine", "local", "--scheduler", "none", env=env)
         try:
             yield Path(printed.strip().rpartition("=")[2])
         finally:

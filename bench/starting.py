@@ -8,7 +8,6 @@ import tempfile
 import time
 from pathlib import Path
 
-from labs import kubedyno, state_folder
 from result import Result, against_ratio, against_value
 
 from kubedyno.kit.clock import RealClock
@@ -16,11 +15,12 @@ from kubedyno.kit.places import cache_dir
 from kubedyno.kit.progress import Quiet
 from kubedyno.lab import planning
 from kubedyno.lab.programs import provide
-from kubedyno.lab.spec import LabSpec
+from kubedyno.lab.spec import LabSpec, check
 from kubedyno.plane import pki
 from kubedyno.plane.component import Component
 from kubedyno.plane.health import Prober
 from kubedyno.plane.ports import free_ports
+from labs import kubedyno, state_folder
 
 UP_REPEATS = 5
 UP_LIMIT = 1.5
@@ -30,12 +30,12 @@ _LOOK_EVERY_S = 0.02
 
 
 def up() -> list[Result]:
-    """`up --scheduler none --nodes 0` to its end, against etcd and kube-apiserver started by hand in sequence."""
+    """`up` of a local lab without scheduler and nodes, against etcd and kube-apiserver started by hand in sequence."""
     ours, peer = [], []
     with state_folder() as env:
         for _ in range(UP_REPEATS):
             begun = time.perf_counter()
-            kubedyno("up", "--scheduler", "none", "--nodes", "0", env=env)
+            kubedyno("up", "--engine", "local", "--scheduler", "none", "--nodes", "0", env=env)
             ours.append(time.perf_counter() - begun)
             kubedyno("down", env=env)
             peer.append(asyncio.run(_by_hand()))
@@ -46,7 +46,7 @@ async def _by_hand() -> float:
     """Seconds from etcd's start to the API server's readiness, with the same flags and no supervision."""
     with tempfile.TemporaryDirectory(prefix="kubedyno-bench-") as name:
         folder = Path(name)
-        plan = planning.plan(LabSpec(name="bench"), folder=folder, draw_port=free_ports())
+        plan = planning.plan(check(LabSpec(name="bench", engine="local")), folder=folder, draw_port=free_ports())
         provided = await provide(plan, cache=cache_dir(), env=os.environ, progress=Quiet())
         material = pki.create(plan.site.pki.folder, plan.identities, clock=RealClock())
         etcd, server = plan.control_plane.components[:2]

@@ -1,7 +1,9 @@
-"""What tests of several packages need: waiting for other processes, and small programs written on the spot."""
+"""What tests of several packages need: real programs, waiting for processes, small programs written on the spot."""
 
 import asyncio
 import contextlib
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -14,6 +16,18 @@ hypothesis.settings.register_profile(
     "kubedyno", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], print_blob=True
 )
 hypothesis.settings.load_profile("kubedyno")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Have all programs there before the first test: its time limit is not meant for twenty minutes of Go."""
+    chosen = any(item.get_closest_marker("local") for item in session.items)
+    if not chosen or session.config.option.collectonly:
+        return
+    done = subprocess.run([sys.executable, "-m", "kubedyno", "setup"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.exit(f"the programs that the local tests need are not there: {done.stderr}", returncode=done.returncode)
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    reporter.write_line(done.stdout)
 
 
 @pytest.fixture

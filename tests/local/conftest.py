@@ -1,4 +1,4 @@
-"""Real programs for the tests: found or built once, one shared control plane, and the command as a user runs it."""
+"""What tests with real programs need: one shared control plane, and the command as a user runs it."""
 
 import contextlib
 import os
@@ -13,46 +13,15 @@ from typing import Any
 import msgspec
 import psutil
 import pytest
+from tests.labs import lab_in_process
 
 from kubedyno.kit.clock import RealClock
 from kubedyno.kit.places import cache_dir
 from kubedyno.kit.progress import Quiet
-from kubedyno.lab import planning
-from kubedyno.lab.programs import Provided, provide
-from kubedyno.lab.spec import LabSpec, check
-from kubedyno.lab.starting import RunningLab, started
+from kubedyno.lab.starting import RunningLab
 from kubedyno.plane import provisioning
-from kubedyno.plane.ports import counted_ports, free_ports
 
 COMMAND_WITHIN_S = 110
-
-
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Have all programs there before the first test: its time limit is not meant for twenty minutes of Go."""
-    chosen = any(item.get_closest_marker("local") for item in session.items)
-    if not chosen or session.config.option.collectonly:
-        return
-    done = subprocess.run([sys.executable, "-m", "kubedyno", "setup"], capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.exit(f"the programs that the local tests need are not there: {done.stderr}", returncode=done.returncode)
-    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    reporter.write_line(done.stdout)
-
-
-async def provided_for(spec: LabSpec) -> Provided:
-    """The programs and CRDs that a lab needs; what is missing is built."""
-    plan = planning.plan(spec, folder=Path("unused"), draw_port=counted_ports(1))
-    return await provide(plan, cache=cache_dir(), env=os.environ, progress=Quiet())
-
-
-@contextlib.asynccontextmanager
-async def lab_in_process(folder: Path, **options: Any) -> AsyncIterator[RunningLab]:
-    """A lab owned by the test process."""
-    spec = check(LabSpec(name="test", **options))
-    provided = await provided_for(spec)
-    plan = planning.plan(spec, folder=folder, draw_port=free_ports())
-    async with started(plan, provided=provided, clock=RealClock(), progress=Quiet()) as lab:
-        yield lab
 
 
 @pytest.fixture(scope="session")

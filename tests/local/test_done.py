@@ -65,7 +65,7 @@ def assert_down_leaves_nothing(user: User) -> None:
 
 
 def test_kai_places_a_gang_on_fifty_nodes(user: User) -> None:
-    kubeconfig = user.up("--scheduler", "kai", "--kubelet", "kwok", "--nodes", "50")
+    kubeconfig = user.up("--engine", "local", "--scheduler", "kai", "--kubelet", "kwok", "--nodes", "50")
     nodes = user.kubectl(kubeconfig, "get", "nodes", "--no-headers").splitlines()
     assert len(nodes) == 50
     assert all(line.split()[1] == "Ready" for line in nodes)
@@ -80,7 +80,7 @@ def test_kai_places_a_gang_on_fifty_nodes(user: User) -> None:
 
 
 def test_kube_scheduler_places_a_native_gang_on_fifty_nodes(user: User) -> None:
-    kubeconfig = user.up("--scheduler", "kube-scheduler", "--kubelet", "kwok", "--nodes", "50")
+    kubeconfig = user.up("--engine", "local", "--scheduler", "kube-scheduler", "--kubelet", "kwok", "--nodes", "50")
     assert len(user.kubectl(kubeconfig, "get", "nodes", "--no-headers").splitlines()) == 50
 
     gang = NATIVE_GANG % {"group": "gang", "count": 4} + pods(

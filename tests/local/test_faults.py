@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.labs import provided_for
 
 from kubedyno.kit.clock import RealClock
 from kubedyno.kit.errors import ProcessFailure
@@ -18,9 +19,12 @@ from kubedyno.lab.spec import LabSpec, check
 from kubedyno.lab.starting import started
 from kubedyno.plane.ports import free_ports
 
-from .conftest import COMMAND_WITHIN_S, User, processes_below, provided_for, wait_for
+from .conftest import COMMAND_WITHIN_S, User, processes_below, wait_for
 
 pytestmark = pytest.mark.local
+
+BARE = ("--engine", "local", "--scheduler", "none")
+KAI = ("--engine", "local", "--scheduler", "kai")
 
 
 def script(path: Path, text: str) -> None:
@@ -39,7 +43,7 @@ def test_a_program_that_does_not_run(user: User) -> None:
     folder = user.home / "bin"
     folder.mkdir()
     script(folder / "etcd", "echo no disk today >&2; exit 7")
-    sentence = one_sentence(user.run("up", "--scheduler", "none", "--bin-dir", str(folder), code=3).stderr)
+    sentence = one_sentence(user.run("up", *BARE, "--bin-dir", str(folder), code=3).stderr)
     assert str(folder / "etcd") in sentence
     assert "no disk today" in sentence
     assert processes_below(user.home) == []
@@ -53,14 +57,14 @@ def test_a_folder_of_programs_that_is_missing(user: User) -> None:
 
 
 async def test_a_program_that_answers_and_then_dies(user: User) -> None:
-    real = (await provided_for(check(LabSpec(name="x")))).found["kube-controller-manager"].path
+    real = (await provided_for(check(LabSpec(name="x", engine="local")))).found["kube-controller-manager"].path
     folder = user.home / "bin"
     folder.mkdir()
     script(
         folder / "kube-controller-manager",
         f'[ "$1" = --version ] && exec {real} --version\necho "fatal: my day is over" >&2; exit 9',
     )
-    done = user.run("up", "--scheduler", "none", "--bin-dir", str(folder), code=3)
+    done = user.run("up", *BARE, "--bin-dir", str(folder), code=3)
     sentence = one_sentence(done.stderr)
     assert sentence.startswith("kubedyno: kube-controller-manager exited with code 9 after ")
     assert ": fatal: my day is over; see the log. Log: " in sentence
@@ -68,7 +72,7 @@ async def test_a_program_that_answers_and_then_dies(user: User) -> None:
 
 
 async def test_a_port_that_is_taken_meanwhile(tmp_path: Path) -> None:
-    spec = check(LabSpec(name="test"))
+    spec = check(LabSpec(name="test", engine="local"))
     found = await provided_for(spec)
     with socket.socket() as stranger:
         stranger.bind(("127.0.0.1", 0))
@@ -93,7 +97,7 @@ def test_a_full_disk(user: User, size: str, who: str) -> None:
     """A tmpfs of a few bytes stands for the disk, in a mount namespace of its own."""
     disk = user.home / "state"
     disk.mkdir()
-    mount = f"mount -t tmpfs -o size={size} none {disk} && exec {' '.join(user.argv('up', '--scheduler', 'none'))}"
+    mount = f"mount -t tmpfs -o size={size} none {disk} && exec {' '.join(user.argv('up', *BARE))}"
     done = subprocess.run(
         ["unshare", *([] if os.geteuid() == 0 else ["--map-root-user"]), "--mount", "sh", "-c", mount],
         env=user.env,
@@ -111,17 +115,17 @@ def test_a_full_disk(user: User, size: str, who: str) -> None:
 
 
 def test_a_flag_that_does_not_exist(user: User) -> None:
-    done = user.run("up", "--scheduler", "kai", "--set", "binder.qpss=20", code=2)
+    done = user.run("up", *KAI, "--set", "binder.qpss=20", code=2)
     assert done.stderr == "kubedyno: --set binder.qpss: binder has no flag --qpss; did you mean 'qps'?\n"
 
 
 def test_a_component_that_does_not_exist(user: User) -> None:
-    done = user.run("up", "--scheduler", "kai", "--set", "bindr.qps=20", code=2)
+    done = user.run("up", *KAI, "--set", "bindr.qps=20", code=2)
     assert done.stderr == "kubedyno: --set bindr....: this lab has no component 'bindr'; did you mean 'binder'?\n"
 
 
 def test_a_field_that_the_schedulers_configuration_does_not_have(user: User) -> None:
-    done = user.run("up", "--set", "kube-scheduler.clientConnection.speed=9", code=3)
+    done = user.run("up", "--engine", "local", "--set", "kube-scheduler.clientConnection.speed=9", code=3)
     sentence = one_sentence(done.stderr)
     assert sentence.startswith("kubedyno: kube-scheduler exited with code 1 after ")
     assert 'unknown field \\"clientConnection.speed\\"' in sentence
@@ -129,7 +133,7 @@ def test_a_field_that_the_schedulers_configuration_does_not_have(user: User) -> 
 
 
 async def test_a_setting_that_does_not_arrive(user: User) -> None:
-    real = (await provided_for(check(LabSpec(name="x")))).found["kwok"].path
+    real = (await provided_for(check(LabSpec(name="x", engine="local")))).found["kwok"].path
     folder = user.home / "bin"
     folder.mkdir()
     script(
@@ -137,7 +141,7 @@ async def test_a_setting_that_does_not_arrive(user: User) -> None:
         "for arg do shift; case $arg in --node-lease-duration-seconds=*) arg=--node-lease-duration-seconds=7;; esac\n"
         f'set -- "$@" "$arg"; done\nexec {real} "$@"',
     )
-    done = user.run("up", "--scheduler", "none", "--bin-dir", str(folder), code=3)
+    done = user.run("up", *BARE, "--bin-dir", str(folder), code=3)
     sentence = one_sentence(done.stderr)
     assert "a setting did not arrive: kwok.node-lease-duration-seconds was set to 200, but /proc/" in sentence
     assert "says 7; check the program that --bin-dir or the PATH gives" in sentence
@@ -145,7 +149,7 @@ async def test_a_setting_that_does_not_arrive(user: User) -> None:
 
 
 def test_an_api_server_that_dies_in_the_middle_of_a_run(user: User) -> None:
-    run = user.start("run", "hello", "-p", "nodes=200", "--json")
+    run = user.start("run", "hello", "--engine", "local", "-p", "nodes=200", "--json")
     labs = user.home / "state" / "kubedyno" / "runs"
 
     def running() -> bool:
@@ -163,7 +167,7 @@ def test_an_api_server_that_dies_in_the_middle_of_a_run(user: User) -> None:
 
 
 def test_ctrl_c_in_a_run_keeps_what_was_recorded(user: User) -> None:
-    run = user.start("run", "hello", "-p", "nodes=200", "--json")
+    run = user.start("run", "hello", "--engine", "local", "-p", "nodes=200", "--json")
     labs = user.home / "state" / "kubedyno" / "runs"
     wait_for(lambda: any("kube-scheduler" in line for line in processes_below(labs)), while_running=run)
     run.send_signal(signal.SIGINT)
@@ -177,14 +181,14 @@ def test_ctrl_c_in_a_run_keeps_what_was_recorded(user: User) -> None:
 
 
 def test_a_run_that_is_killed_leaves_no_process_and_is_finished_as_crashed(user: User) -> None:
-    run = user.start("run", "hello", "-p", "nodes=200")
+    run = user.start("run", "hello", "--engine", "local", "-p", "nodes=200")
     labs = user.home / "state" / "kubedyno" / "runs"
     wait_for(lambda: any("kube-apiserver" in line for line in processes_below(labs)), while_running=run)
     run.kill()
     run.communicate()
     wait_for(lambda: processes_below(user.home) == [])
     (partial,) = (user.home / "runs").glob("*.partial")
-    done = user.run("run", "hello", "-p", "nodes=1")
+    done = user.run("run", "hello", "--engine", "local", "-p", "nodes=1")
     run_id = partial.name.removesuffix(".partial")
     assert f"{run_id} was abandoned by an earlier run; it is finished as crashed" in done.stderr
     assert '"verdict": "crashed"' in (user.home / "runs" / run_id / "run.json").read_text()
@@ -199,7 +203,7 @@ def test_a_kubeconfig_that_is_no_good(user: User) -> None:
 
 
 def test_a_context_that_does_not_exist(user: User) -> None:
-    kubeconfig = user.up("--scheduler", "none")
+    kubeconfig = user.up(*BARE)
     sentence = one_sentence(
         user.run("doctor", "--kubeconfig", kubeconfig, "--context", "kubedyno-defalt", code=2).stderr
     )

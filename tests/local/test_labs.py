@@ -43,6 +43,7 @@ def setting(status: dict, component: str, field: str) -> dict:
 
 def test_options_reach_the_components_and_are_read_back(user: User) -> None:
     kubeconfig = user.up(
+        "--engine=local",
         "--scheduler=kube-scheduler",
         "--profile=production",
         "--audit-log",
@@ -83,9 +84,10 @@ def test_options_reach_the_components_and_are_read_back(user: User) -> None:
 
 def test_two_kai_labs_side_by_side(user: User) -> None:
     settings = ("--set=binder.max-concurrent-reconciles=7", "--set=scheduler.schedule-period=500ms")
+    kai = ("--engine", "local", "--scheduler", "kai", "--nodes", "2")
     kubeconfigs = [
-        user.up("--name", "one", "--scheduler", "kai", "--nodes", "2", *settings),
-        user.up("--name", "two", "--scheduler", "kai", "--nodes", "2"),
+        user.up("--name", "one", *kai, *settings),
+        user.up("--name", "two", *kai),
     ]
     statuses = [user.status(name) for name in ("one", "two")]
     concurrency = [setting(status, "binder", "max-concurrent-reconciles") for status in statuses]
@@ -128,7 +130,7 @@ async def test_pausing_kai_stops_the_scheduler_and_not_the_binder(tmp_path: Path
 
 
 def test_nothing_outlives_an_owner_that_is_killed(user: User) -> None:
-    user.up("--scheduler", "none")
+    user.up("--engine", "local", "--scheduler", "none")
     status = user.status()
     os.kill(status["owner_pid"], signal.SIGKILL)
     assert wait_gone([status["owner_pid"], *component_pids(status)]) == []
@@ -138,7 +140,7 @@ def test_nothing_outlives_an_owner_that_is_killed(user: User) -> None:
 
 
 def test_an_api_server_that_dies_ends_the_lab_with_its_story(user: User) -> None:
-    user.up("--scheduler", "none")
+    user.up("--engine", "local", "--scheduler", "none")
     status = user.status()
     server = next(c for c in status["components"] if c["name"] == "kube-apiserver")
     os.kill(server["pid"], signal.SIGKILL)
@@ -153,7 +155,7 @@ def test_an_api_server_that_dies_ends_the_lab_with_its_story(user: User) -> None
 
 def test_ctrl_c_while_a_lab_starts_leaves_nothing(user: User) -> None:
     labs = user.home / "state" / "kubedyno" / "labs"
-    up = user.start("up", "--scheduler", "kube-scheduler", "--nodes", "5")
+    up = user.start("up", "--engine", "local", "--scheduler", "kube-scheduler", "--nodes", "5")
     _, errors = interrupt_when(up, (labs / "default" / "logs" / "kube-apiserver.log").exists)
     assert up.returncode == 130
     assert errors == "kubedyno: interrupted; everything that was started is stopped\n"
@@ -163,7 +165,7 @@ def test_ctrl_c_while_a_lab_starts_leaves_nothing(user: User) -> None:
 
 @pytest.mark.parametrize("kind", ["stacked", "external"])
 def test_a_highly_available_lab_survives_the_loss_of_servers(user: User, kind: str) -> None:
-    kubeconfig = user.up("--ha", kind, "--scheduler", "kube-scheduler", "--nodes", "2")
+    kubeconfig = user.up("--engine", "local", "--ha", kind, "--scheduler", "kube-scheduler", "--nodes", "2")
     status = user.status()
     by_name = {component["name"]: component for component in status["components"]}
     assert {f"kube-apiserver-{index}" for index in range(3)} <= by_name.keys()
@@ -196,7 +198,7 @@ def test_stages_from_a_users_file_replace_ours(user: User) -> None:
     stages.write_text(
         (ours / "node.yaml").read_text() + "---\n" + pod_stages.replace("\nmessage:", "\n          message:")
     )
-    kubeconfig = user.up("--scheduler", "kube-scheduler", "--nodes", "1", "--stages", str(stages))
+    kubeconfig = user.up("--engine=local", "--scheduler=kube-scheduler", "--nodes=1", f"--stages={stages}")
     pod = BARE_POD.replace("schedulerName: kai-scheduler", "schedulerName: default-scheduler")
     user.kubectl(kubeconfig, "apply", "-f", "-", stdin=pod)
     user.kubectl(kubeconfig, "wait", "--for=condition=Ready", "pod/hello", "--timeout=60s")

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.local
 
 @pytest.mark.parametrize("scheduler", ["kube-scheduler", "kai"])
 def test_hello_is_measured_checked_and_kept(user: User, scheduler: str) -> None:
-    done = user.run("run", "hello", "--scheduler", scheduler, "--nodes", "3")
+    done = user.run("run", "hello", "--engine", "local", "--scheduler", scheduler, "--nodes", "3")
     assert f"engine local, scheduler {scheduler}, profile scale" in done.stdout.splitlines()[0]
     assert "hello: passed in " in done.stdout
     assert processes_below(user.home) == []
@@ -56,6 +56,7 @@ def test_a_scenario_that_cannot_be_scheduled_fails_and_says_why(user: User) -> N
     """A scheduler that is told to leave our pods alone."""
     config = user.home / "config.yaml"
     config.write_text("profiles: [{schedulerName: somebody-else}]\n")
-    done = user.run("run", "hello", "-p", "patience_s=3", "--nodes", "1", "--scheduler-config", str(config), code=1)
+    options = ("--engine", "local", "--nodes", "1", "--scheduler-config", str(config))
+    done = user.run("run", "hello", "-p", "patience_s=3", *options, code=1)
     assert "4 of 4 pods were not scheduled within 3 s; no condition says why" in done.stdout
     assert "hello: failed" in done.stdout

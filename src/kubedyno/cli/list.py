@@ -9,6 +9,7 @@ def command(*, as_json: bool) -> None:
     """The scenarios, with their parameters and tags."""
     import msgspec
 
+    from kubedyno.lab.spec import ENGINES
     from kubedyno.scenarios import SCENARIOS
     from kubedyno.schedulers import SCHEDULERS
 
@@ -20,7 +21,7 @@ def command(*, as_json: bool) -> None:
                 "description": scenario.description,
                 "tags": scenario.tags,
                 "parameters": [msgspec.to_builtins(parameter) for parameter in scenario.parameters],
-                "engines": ["local"],
+                "engines": list(ENGINES),
                 "schedulers": list(SCHEDULERS),
             }
             for scenario in found

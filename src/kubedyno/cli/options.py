@@ -12,9 +12,15 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def lab_options(command: Command) -> Command:
     """What decides what a lab is."""
     options = [
-        click.option("--engine", default="local", show_default=True, help="embedded | local"),
-        click.option("--scheduler", default="kube-scheduler", show_default=True, help="kube-scheduler | kai | none"),
-        click.option("--kubelet", default="kwok", show_default=True, help="builtin | kwok"),
+        click.option(
+            "--engine", default="embedded", show_default=True, help="embedded (in this process) | local (real programs)"
+        ),
+        click.option(
+            "--scheduler",
+            default=None,
+            help="reference | kube-scheduler | kai | none; without it reference on embedded, kube-scheduler on local.",
+        ),
+        click.option("--kubelet", default="", help="builtin | kwok; without it builtin on embedded, kwok on local."),
         click.option(
             "--profile",
             default="scale",
@@ -56,7 +62,7 @@ def lab_spec(
     name: str,
     nodes: int,
     engine: str,
-    scheduler: str,
+    scheduler: str | None,
     kubelet: str,
     profile: str,
     settings: tuple[str, ...],
@@ -67,6 +73,8 @@ def lab_spec(
     ha: str,
     stages: tuple[Path, ...],
     bin_dir: Path | None,
+    time: str = "real",
+    seed: int = 0,
 ) -> Any:
     """The checked LabSpec that the options mean."""
     from kubedyno.lab import spec as specs
@@ -77,9 +85,11 @@ def lab_spec(
             name=name,
             nodes=nodes,
             engine=engine,
-            scheduler=scheduler,
+            scheduler=scheduler or specs.DEFAULT_SCHEDULERS.get(engine, specs.NO_SCHEDULER),
             kubelet=kubelet,
             profile=profile,
+            time=time,
+            seed=seed,
             settings=plane_settings.parse(settings),
             scheduler_config=_read_config(scheduler_config),
             feature_gates=specs.parse_gates(feature_gates),

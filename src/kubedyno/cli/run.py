@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 @click.option("--nodes", type=int, help="Short for -p nodes=N; NODE_COUNT in the environment is its default.")
 @click.option("--seed", default=0, show_default=True, help="Seed of all randomness.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("runs"), show_default=True, help="Where runs go.")
+@click.option(
+    "--time",
+    default="real",
+    show_default=True,
+    help="real | virtual: one clock that jumps to the next timer; embedded engine, repeats exactly for a seed.",
+)
 @options.lab_options
 @click.option("--json", "as_json", is_flag=True, help="Print run.json instead of a table.")
 def command(
@@ -29,6 +35,7 @@ def command(
     parameters: tuple[str, ...],
     nodes: int | None,
     seed: int,
+    time: str,
     out: Path,
     as_json: bool,
     **lab: Any,
@@ -37,13 +44,14 @@ def command(
     from kubedyno.kit import tasks
     from kubedyno.kit.clock import RealClock
 
-    clock = RealClock()
-    run_id = _new_id(clock.wall_ns())
-    spec = options.lab_spec(name=f"run-{run_id}", nodes=0, **lab)
+    run_id = _new_id(RealClock().wall_ns())
+    spec = options.lab_spec(name=f"run-{run_id}", nodes=0, time=time, seed=seed, **lab)
     trials = _trials(scenarios, parameters, nodes, seed, spec)
     if not as_json:
-        click.echo(f"run {run_id}: engine {spec.engine}, scheduler {spec.scheduler}, profile {spec.profile}")
-    code = tasks.run(lambda: _run(run_id, spec, trials, out, clock, as_json=as_json))
+        simulated = ", virtual time" if spec.time == "virtual" else ""
+        click.echo(f"run {run_id}: engine {spec.engine}, scheduler {spec.scheduler}, profile {spec.profile}{simulated}")
+    is_virtual = spec.time == "virtual"
+    code = tasks.run(lambda: _run(run_id, spec, trials, out, as_json=as_json), virtual=is_virtual)
     sys.exit(code)
 
 
@@ -78,22 +86,22 @@ def _trials(
     return trials
 
 
-async def _run(
-    run_id: str, spec: "LabSpec", trials: list["Trial"], out: Path, clock: Any, *, as_json: bool
-) -> "ExitCode":
+async def _run(run_id: str, spec: "LabSpec", trials: list["Trial"], out: Path, *, as_json: bool) -> "ExitCode":
     import asyncio
 
     import msgspec
 
     from kubedyno.cli.progress import renderer
     from kubedyno.kit import places
-    from kubedyno.kit.clock import rfc3339
+    from kubedyno.kit.clock import Clock, RealClock, rfc3339
+    from kubedyno.kit.virtualtime import LoopClock
     from kubedyno.lab import folders, planning, running
     from kubedyno.lab.programs import provide
     from kubedyno.measure.records import Verdict
     from kubedyno.plane.ports import counted_ports
     from kubedyno.results import folder as results
 
+    clock: Clock = LoopClock(asyncio.get_running_loop()) if spec.time == "virtual" else RealClock()
     drawn = renderer()
     for path in results.finish_abandoned(out):
         click.echo(f"{path} was abandoned by an earlier run; it is finished as crashed", err=True)

@@ -49,14 +49,23 @@ class Counts(msgspec.Struct):
 class Client:
     """A client of one API server. It owns its transport: use it in `async with`, or call `close`.
 
-    `limiter` paces all requests (client-go's QPS and burst); by default nothing does.
+    `limiter` paces all requests (client-go's QPS and burst); by default nothing does. `manager` is the field manager
+    of writes that name none; by default the server takes it from the user agent.
     """
 
-    def __init__(self, transport: Transport, *, clock: Clock | None = None, limiter: TokenBucket | None = None) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        clock: Clock | None = None,
+        limiter: TokenBucket | None = None,
+        manager: str | None = None,
+    ) -> None:
         self.transport = transport
         self.clock: Clock = clock or RealClock()
         self.counts = Counts()
         self._limiter = limiter
+        self._manager = manager
         self._discovery = Discovery(self._get_path)
 
     @classmethod
@@ -75,6 +84,10 @@ class Client:
             yield client
         finally:
             await client.close()
+
+    def known_as(self, manager: str) -> "Client":
+        """The same server over the same transport, written to by another field manager. Close the first one only."""
+        return Client(self.transport, clock=self.clock, limiter=self._limiter, manager=manager)
 
     async def close(self) -> None:
         """Drop all connections."""
@@ -195,7 +208,10 @@ class Client:
             raise UsageError(f"{resource.full_name} are namespaced: name the namespace to create in")
         path = resource.path(namespace=namespace, name=name, subresource=subresource)
         return await self._object(
-            "POST", path, query=options.write_query(field_manager, field_validation, dry_run), body=body
+            "POST",
+            path,
+            query=options.write_query(field_manager or self._manager, field_validation, dry_run),
+            body=body,
         )
 
     async def update(
@@ -222,7 +238,7 @@ class Client:
             name = name or (obj.get("metadata") or {}).get("name")
         path = resource.path(namespace=namespace, name=name or "", subresource=subresource)
         return await self._object(
-            "PUT", path, query=options.write_query(field_manager, field_validation, dry_run), body=body
+            "PUT", path, query=options.write_query(field_manager or self._manager, field_validation, dry_run), body=body
         )
 
     async def modify(
@@ -271,7 +287,7 @@ class Client:
         """Patch an object: `json` (a list of operations), `merge`, `strategic`, or `apply` with a field manager."""
         if kind == "apply" and not field_manager:
             raise UsageError("a server-side apply needs a field manager")
-        query = options.write_query(field_manager, field_validation, dry_run)
+        query = options.write_query(field_manager or self._manager, field_validation, dry_run)
         if force:
             query["force"] = "true"
         return await self._object(

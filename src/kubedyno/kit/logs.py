@@ -25,3 +25,11 @@ class Log:
         """Say what happens, for somebody who looks for a fault."""
         if self._logger.isEnabledFor(logging.DEBUG):
             self._logger.debug("%s", " ".join((message, *(f"{key}={value}" for key, value in pairs.items()))))
+
+    def exception(self, message: str, **pairs: object) -> None:
+        """Tell of a fault of ours, with the traceback of the exception that is being handled."""
+        self._logger.error(
+            "%s",
+            " ".join((message, *(f"{key}={value}" for key, value in pairs.items()))),
+            exc_info=True,  # noqa: LOG014 - its callers handle one
+        )

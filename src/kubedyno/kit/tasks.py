@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import uvloop
 
 from kubedyno.kit.errors import KubedynoError
+from kubedyno.kit.virtualtime import VirtualLoop
 
 Result = TypeVar("Result")
 
@@ -17,8 +18,8 @@ class Interrupted(BaseException):
     """SIGINT or SIGTERM ended the work, after everything was cleaned up. No error: not an Exception."""
 
 
-def run(main: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
-    """Run `main` to its end on a fresh event loop.
+def run(main: Callable[[], Coroutine[Any, Any, Result]], *, virtual: bool = False) -> Result:
+    """Run `main` to its end on a fresh event loop, on request one whose time is virtual.
 
     The first SIGINT or SIGTERM cancels it, and its context managers clean up; then `Interrupted` is raised.
     Further signals are ignored, so an impatient second ctrl-C cannot leave processes behind.
@@ -47,7 +48,7 @@ def run(main: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
 
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        with asyncio.Runner(loop_factory=VirtualLoop if virtual else uvloop.new_event_loop) as runner:
             return runner.run(supervised())
     finally:
         for number, handler in before.items():

@@ -22,7 +22,7 @@ from kubedyno.lab.spec import LabSpec
 
 
 class ComponentStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """One process of a running lab."""
+    """One process of a running lab, or one part of its owner's own: then the program is `kubedyno`."""
 
     name: str
     program: str

@@ -9,12 +9,13 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from kubedyno import __version__
 from kubedyno.kit import logs, tasks
 from kubedyno.kit.clock import Clock, RealClock, rfc3339
 from kubedyno.kit.errors import EngineError, ExitCode, KubedynoError, UsageError
@@ -24,6 +25,7 @@ from kubedyno.lab.folders import ComponentStatus, LabFolder, LabStatus
 from kubedyno.lab.programs import Provided, provide
 from kubedyno.lab.spec import LabSpec
 from kubedyno.lab.starting import RunningLab, started
+from kubedyno.plane import embedded
 from kubedyno.plane.ports import free_ports
 
 
@@ -102,19 +104,35 @@ def _filled(begun: LabStatus, lab: RunningLab, provided: Provided) -> LabStatus:
         begun,
         state="ready",
         kubeconfig=str(lab.kubeconfig),
-        components=tuple(
-            ComponentStatus(
-                name=name,
-                program=process.component.program,
-                version=provided.found[process.component.program].version,
-                pid=process.pid,
-                ports=process.component.ports,
-            )
-            for name, process in lab.supervisor.processes.items()
-        ),
+        components=(*_own_parts(lab), *_processes(lab, provided)),
         settings=tuple(msgspec.to_builtins(setting) for setting in lab.settings),
         message="; ".join(lab.supervisor.lost.values()),
     )
+
+
+def _own_parts(lab: RunningLab) -> Iterator[ComponentStatus]:
+    """What runs in this very process: the embedded API server and the activities."""
+
+    def part(name: str, **ports: int) -> ComponentStatus:
+        return ComponentStatus(name=name, program="kubedyno", version=__version__, pid=os.getpid(), ports=ports)
+
+    port = lab.plan.control_plane.embedded_port
+    if port is not None:
+        yield part(embedded.SERVER.name, secure=port)
+    for name in lab.activities.running:
+        yield part(name)
+
+
+def _processes(lab: RunningLab, provided: Provided) -> Iterator[ComponentStatus]:
+    for name, process in lab.supervisor.processes.items():
+        program = process.component.program
+        yield ComponentStatus(
+            name=name,
+            program=program,
+            version=provided.found[program].version,
+            pid=process.pid,
+            ports=dict(process.component.ports),
+        )
 
 
 def main(path: str) -> int:

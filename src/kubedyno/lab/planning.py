@@ -9,7 +9,8 @@ import yaml
 from kubedyno.kit.errors import UsageError
 from kubedyno.kit.nearest import suggestion
 from kubedyno.lab.spec import NO_SCHEDULER, LabSpec
-from kubedyno.plane import controlplane, kwok
+from kubedyno.plane import controlplane, embedded, kwok
+from kubedyno.plane.activity import Activity
 from kubedyno.plane.component import Component, set_name
 from kubedyno.plane.controlplane import ControlPlane
 from kubedyno.plane.identities import Identity
@@ -17,7 +18,7 @@ from kubedyno.plane.ports import PortSource
 from kubedyno.plane.settings import with_flags
 from kubedyno.plane.site import PROFILES, Site
 from kubedyno.schedulers import SCHEDULERS, Scheduler
-from kubedyno.sim import pools
+from kubedyno.sim import kubelet, pools
 
 
 class LabPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +31,8 @@ class LabPlan(msgspec.Struct, frozen=True, kw_only=True):
     scheduler_components: tuple[Component, ...]
     kubelet_components: tuple[Component, ...]
     base_objects: tuple[dict[str, Any], ...]
+    activities: tuple[Activity, ...] = ()
+    """What runs in the lab's own process."""
 
     @property
     def components(self) -> tuple[Component, ...]:
@@ -40,7 +43,7 @@ class LabPlan(msgspec.Struct, frozen=True, kw_only=True):
     def identities(self) -> tuple[Identity, ...]:
         """Everybody who needs a certificate."""
         own = self.scheduler.identities if self.scheduler else ()
-        return (*self.control_plane.identities, kwok.IDENTITY, *own)
+        return (*self.control_plane.identities, *((kwok.IDENTITY,) if self.kubelet_components else ()), *own)
 
     @property
     def programs(self) -> tuple[str, ...]:
@@ -63,25 +66,48 @@ def plan(spec: LabSpec, *, folder: Path, draw_port: PortSource) -> LabPlan:
         ha=spec.ha,
         settings=spec.settings,
         feature_gates={**(scheduler.feature_gates if scheduler else {}), **spec.feature_gates},
+        speaks_json=spec.engine == "embedded",
     )
-    control_plane = controlplane.plan(
-        site,
-        runtime_config={**(scheduler.runtime_config if scheduler else {}), **spec.runtime_config},
-        audit_log=spec.audit_log,
-    )
+    control_plane = _control_plane(spec, site, scheduler)
     after = control_plane.servers
     scheduler_components = scheduler.components(site, after=after, config=spec.scheduler_config) if scheduler else ()
-    kubelet = kwok.controller(site, stages=tuple(map(Path, spec.stages)) or pools.default_stages(), after=after)
-    _refuse_unknown(spec, (*control_plane.components, *scheduler_components, kubelet))
+    kubelets: tuple[Component, ...] = ()
+    if spec.kubelet == "kwok":
+        stages = tuple(map(Path, spec.stages)) or pools.default_stages()
+        kubelets = (kwok.controller(site, stages=stages, after=after),)
+    _refuse_unknown(spec, (*control_plane.components, *scheduler_components, *kubelets))
     return LabPlan(
         spec=spec,
         site=site,
         control_plane=msgspec.structs.replace(control_plane, components=_set(control_plane.components, spec)),
         scheduler=scheduler,
         scheduler_components=_set(scheduler_components, spec),
-        kubelet_components=_set((kubelet,), spec),
+        kubelet_components=_set(kubelets, spec),
         base_objects=tuple(scheduler.base_objects()) if scheduler else (),
+        activities=_activities(spec, site, scheduler),
     )
+
+
+def _control_plane(spec: LabSpec, site: Site, scheduler: Scheduler | None) -> ControlPlane:
+    if spec.engine == "embedded":
+        return embedded.plan(site)
+    return controlplane.plan(
+        site,
+        runtime_config={**(scheduler.runtime_config if scheduler else {}), **spec.runtime_config},
+        audit_log=spec.audit_log,
+    )
+
+
+def _activities(spec: LabSpec, site: Site, scheduler: Scheduler | None) -> tuple[Activity, ...]:
+    """What runs in the lab's own process, in the order of its start."""
+    found: list[Activity] = []
+    if spec.engine == "embedded":
+        found.append(embedded.controllers(site.profile))
+    if spec.kubelet == "builtin":
+        found.append(kubelet.activity(lease_s=site.profile.lease_s))
+    if scheduler is not None:
+        found += scheduler.activities(cycle_s=embedded.VIRTUAL_COST.cycle_s if spec.time == "virtual" else 0.0)
+    return tuple(found)
 
 
 def _set(components: tuple[Component, ...], spec: LabSpec) -> tuple[Component, ...]:
@@ -131,6 +157,7 @@ def document(lab: LabPlan) -> dict[str, Any]:
         "crds": list(lab.asset_groups),
         "objects": [f"{o['kind']} {o['metadata']['name']}" for o in lab.base_objects],
         "components": [_component(component) for component in lab.components],
+        **({"activities": [activity.name for activity in lab.activities]} if lab.activities else {}),
         "nodes": lab.spec.nodes,
     }
 

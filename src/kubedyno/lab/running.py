@@ -178,7 +178,7 @@ def _record(trial: Trial, spec: LabSpec, outcome: _Outcome, error: BaseException
         tags=trial.scenario.tags,
         parameters=dict(trial.parameters),
         seed=trial.seed,
-        time="real",
+        time=spec.time,
         engine=spec.engine,
         scheduler=spec.scheduler,
         kubelet=spec.kubelet,

@@ -13,9 +13,14 @@ from kubedyno.plane.site import PROFILES, HighAvailability
 from kubedyno.schedulers import SCHEDULERS
 
 ENGINES = ("embedded", "local")
+TIMES = ("real", "virtual")
 KUBELETS = ("builtin", "kwok")
 HIGH_AVAILABILITY: tuple[HighAvailability, ...] = ("none", "stacked", "external")
 NO_SCHEDULER = "none"
+
+_KUBELET_OF = {"embedded": "builtin", "local": "kwok"}
+DEFAULT_SCHEDULERS = {"embedded": "reference", "local": "kube-scheduler"}
+"""The scheduler of a lab that does not say which."""
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
 _NODES_AT_MOST = 50_000
@@ -25,10 +30,13 @@ class LabSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that decides what a lab is."""
 
     name: str
-    engine: str = "local"
+    engine: str = "embedded"
     scheduler: str = NO_SCHEDULER
-    kubelet: str = "kwok"
+    kubelet: str = ""
+    """Empty: the engine's own choice."""
     profile: str = "scale"
+    time: str = "real"
+    seed: int = 0
     nodes: int = 0
     """Size of the pool `default`."""
     ha: HighAvailability = "none"
@@ -52,20 +60,48 @@ def check(spec: LabSpec) -> LabSpec:
             f"--name {spec.name}: a lab's name has up to 40 lower-case letters, digits and dashes, like my-lab"
         )
     _one_of("--engine", spec.engine, ENGINES)
+    if not spec.kubelet:
+        spec = msgspec.structs.replace(spec, kubelet=_KUBELET_OF[spec.engine])
     _one_of("--kubelet", spec.kubelet, KUBELETS)
+    _one_of("--time", spec.time, TIMES)
     _one_of("--profile", spec.profile, PROFILES)
     _one_of("--ha", spec.ha, HIGH_AVAILABILITY)
     _one_of("--scheduler", spec.scheduler, (NO_SCHEDULER, *SCHEDULERS))
     if spec.engine == "embedded":
-        raise UsageError("--engine embedded is not there yet: use --engine local")
-    if spec.kubelet == "builtin":
-        raise UsageError("--kubelet builtin is not there yet: use --kubelet kwok")
+        _check_embedded(spec)
+    if spec.time == "virtual":
+        _check_virtual(spec)
     if not 0 <= spec.nodes <= _NODES_AT_MOST:
         raise UsageError(f"--nodes {spec.nodes}: a lab has 0 to {_NODES_AT_MOST} nodes")
     for path in (*spec.stages, *((spec.bin_dir,) if spec.bin_dir else ())):
         if not Path(path).exists():
             raise UsageError(f"{path} does not exist: --stages names files, --bin-dir a folder of programs")
     return spec
+
+
+def _check_embedded(spec: LabSpec) -> None:
+    if spec.scheduler != NO_SCHEDULER and "embedded" not in SCHEDULERS.get(spec.scheduler).engines:
+        raise UsageError(
+            f"--scheduler {spec.scheduler}: its clients speak protobuf, which the embedded engine does not serve; "
+            "use --engine local"
+        )
+    if spec.ha != "none":
+        raise UsageError(f"--ha {spec.ha}: the embedded engine is one process; use --engine local")
+    for option, given in (("--audit-log", spec.audit_log), ("--runtime-config", spec.runtime_config)):
+        if given:
+            raise UsageError(f"{option}: this is a setting of the real API server; use --engine local")
+
+
+def _check_virtual(spec: LabSpec) -> None:
+    if spec.engine != "embedded":
+        raise UsageError(f"--time virtual: the processes of --engine {spec.engine} live in real time; use embedded")
+    if spec.scheduler not in {NO_SCHEDULER, "reference"}:
+        raise UsageError(
+            f"--time virtual: {spec.scheduler} is a process of its own and lives in real time; "
+            "use --scheduler reference"
+        )
+    if spec.kubelet != "builtin":
+        raise UsageError(f"--time virtual: {spec.kubelet} is a process of its own and lives in real time; use builtin")
 
 
 def parse_gates(texts: Iterable[str]) -> dict[str, bool]:

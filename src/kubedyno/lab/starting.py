@@ -1,4 +1,4 @@
-"""Starting a lab on the local engine: certificates, processes in order, objects, nodes, settings read back.
+"""Starting a lab: certificates, the engine, processes in order, activities, objects, nodes, settings read back.
 
 async with started(plan, provided=..., clock=..., progress=...) as lab:
     ...
@@ -23,7 +23,8 @@ from kubedyno.lab.planning import LabPlan
 from kubedyno.lab.programs import Provided
 from kubedyno.lab.steering import SchedulerControl
 from kubedyno.model.settings import Setting
-from kubedyno.plane import kubeconfigs, pki
+from kubedyno.plane import embedded, kubeconfigs, pki
+from kubedyno.plane.activity import Activities, Connect, hosting
 from kubedyno.plane.balancing import balance
 from kubedyno.plane.component import set_name
 from kubedyno.plane.controller_manager import PROGRAM as MANAGER
@@ -31,6 +32,8 @@ from kubedyno.plane.controlplane import ADMIN
 from kubedyno.plane.health import Prober
 from kubedyno.plane.settings import known_flags, refuse_unknown_flag
 from kubedyno.plane.supervision import Supervisor, supervise
+from kubedyno.server.embedding import new_api
+from kubedyno.server.inprocess import InProcess
 from kubedyno.sim.pools import Pool
 
 DEFAULT_POOL = "default"
@@ -42,6 +45,7 @@ class RunningLab(msgspec.Struct, frozen=True, kw_only=True):
     plan: LabPlan
     client: Client
     supervisor: Supervisor
+    activities: Activities
     scheduler: SchedulerControl
     kubeconfig: Path
     settings: tuple[Setting, ...]
@@ -59,7 +63,8 @@ async def started(
     """The lab for the duration of the block; a component that dies ends the block with its story."""
     programs = {name: found.path for name, found in provided.found.items()}
     await _refuse_unknown_flags(plan, programs)
-    admin = _write_identities(plan, clock)
+    token = embedded.new_token() if plan.control_plane.embedded_port is not None else ""
+    admin = _write_identities(plan, clock, token)
     async with contextlib.AsyncExitStack() as stack:
         prober = await stack.enter_async_context(Prober(plan.site.pki))
         supervisor = await stack.enter_async_context(
@@ -67,26 +72,63 @@ async def started(
         )
         if plan.control_plane.balancer is not None:
             await stack.enter_async_context(balance(plan.control_plane.balancer, prober=prober, clock=clock))
-        client = await stack.enter_async_context(Client.connect(kubeconfig.load(admin), clock=clock))
+        client = await stack.enter_async_context(_connected(plan, admin, token, clock))
+        connect = _connector(client)
+        activities = await stack.enter_async_context(hosting(connect, clock=clock, seed=plan.spec.seed))
         with told(progress, clock, _what(plan)):
-            await _start(plan, client, supervisor, provided.crd_folders)
+            await _start(plan, client, supervisor, activities, provided.crd_folders)
         settings = await effective_settings(plan, supervisor.processes, prober)
         refuse_contradictions(settings)
         yield RunningLab(
             plan=plan,
             client=client,
             supervisor=supervisor,
-            scheduler=SchedulerControl(supervisor, plan.scheduler_components, clock),
+            activities=activities,
+            scheduler=SchedulerControl(
+                supervisor, plan.scheduler_components, clock, hosted=activities, activities=plan.activities
+            ),
             kubeconfig=admin,
             settings=tuple(settings),
         )
 
 
-async def _start(plan: LabPlan, client: Client, supervisor: Supervisor, crd_folders: Sequence[Path]) -> None:
+def _connector(client: Client) -> Connect:
+    """Clients for the activities: on the embedded engine each is known by its own program."""
+    transport = client.transport
+
+    def connect(program: str) -> Client:
+        return Client(transport.as_program(program), clock=client.clock) if isinstance(transport, InProcess) else client
+
+    return connect
+
+
+@contextlib.asynccontextmanager
+async def _connected(plan: LabPlan, admin: Path, token: str, clock: Clock) -> AsyncIterator[Client]:
+    """A client of the lab's API server. The embedded one is started here, and called without sockets."""
+    port = plan.control_plane.embedded_port
+    if port is None:
+        async with Client.connect(kubeconfig.load(admin), clock=clock) as client:
+            yield client
+        return
+    is_virtual = plan.spec.time == "virtual"
+    api = new_api(clock=clock, seed=plan.spec.seed)
+    cost_s = embedded.VIRTUAL_COST.call_s if is_virtual else 0.0
+    client = Client(InProcess(api, clock=clock, cost_s=cost_s), clock=clock)
+    if is_virtual:
+        yield client  # nobody outside lives in the same time: there is no address
+        return
+    async with embedded.reachable(api, port=port, token=token, pki=plan.site.pki):
+        yield client
+
+
+async def _start(
+    plan: LabPlan, client: Client, supervisor: Supervisor, activities: Activities, crd_folders: Sequence[Path]
+) -> None:
     """Start what can be started as soon as it can: after the API servers, all the rest side by side."""
     servers = [component for component in plan.control_plane.components if component.program != MANAGER]
     managers = [component for component in plan.control_plane.components if component.program == MANAGER]
     await supervisor.start(servers)
+    activities.start(activity for activity in plan.activities if not activity.decides)
 
     async def controllers() -> None:
         await supervisor.start(managers)
@@ -96,6 +138,7 @@ async def _start(plan: LabPlan, client: Client, supervisor: Supervisor, crd_fold
         await installing.install_crds(client, crd_folders)
         await installing.install_objects(client, plan.base_objects)
         await supervisor.start(plan.scheduler_components)
+        activities.start(activity for activity in plan.activities if activity.decides)
 
     async def nodes() -> None:
         await supervisor.start(plan.kubelet_components)
@@ -114,8 +157,10 @@ def _what(plan: LabPlan) -> str:
     return f"starting the control plane{scheduler}" + (f" and {spec.nodes} nodes" if spec.nodes else "")
 
 
-def _write_identities(plan: LabPlan, clock: Clock) -> Path:
-    """Certificates and a kubeconfig for everybody; the admin's path."""
+def _write_identities(plan: LabPlan, clock: Clock, token: str) -> Path:
+    """Certificates and a kubeconfig for everybody; the admin's path. Nobody needs any in virtual time."""
+    if plan.spec.time == "virtual":
+        return plan.site.kubeconfig(ADMIN.name)
     with writing(plan.site.folder):
         plan.site.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         material = pki.create(plan.site.pki.folder, plan.identities, clock=clock)
@@ -126,6 +171,7 @@ def _write_identities(plan: LabPlan, clock: Clock) -> Path:
                 pki=material,
                 identity=identity.name,
                 lab=plan.spec.name,
+                token=token,
             )
     return plan.site.kubeconfig(ADMIN.name)
 

@@ -9,6 +9,7 @@ import msgspec
 
 from kubedyno.kit.clock import Clock
 from kubedyno.kit.errors import UsageError
+from kubedyno.plane.activity import Activities, Activity
 from kubedyno.plane.component import Component
 from kubedyno.plane.supervision import Supervisor
 
@@ -25,9 +26,19 @@ class Resumed(msgspec.Struct, frozen=True, kw_only=True):
 class SchedulerControl:
     """Pauses the processes that decide (KAI: the scheduler, not the binder) and lets them go on."""
 
-    def __init__(self, supervisor: Supervisor, components: tuple[Component, ...], clock: Clock) -> None:
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        components: tuple[Component, ...],
+        clock: Clock,
+        *,
+        hosted: Activities | None = None,
+        activities: tuple[Activity, ...] = (),
+    ) -> None:
         self._supervisor = supervisor
         self._deciding = [component.name for component in components if component.decides]
+        self._hosted = hosted
+        self._thinking = [activity.name for activity in activities if activity.decides]
         self._clock = clock
         self._paused: How | None = None
         self.resumed: Resumed | None = None
@@ -35,7 +46,7 @@ class SchedulerControl:
 
     async def pause(self, how: How = "stop") -> None:
         """Stop deciding: end the processes, or freeze them with SIGSTOP. Returns when no decision can follow."""
-        if not self._deciding:
+        if not (self._deciding or self._thinking):
             raise UsageError("this lab has no scheduler to pause: start it with --scheduler")
         if self._paused is not None:
             raise UsageError("the scheduler is paused already")
@@ -44,6 +55,8 @@ class SchedulerControl:
             self._supervisor.send(self._deciding, signal.SIGSTOP)
         else:
             await self._supervisor.stop(self._deciding)
+        if self._hosted is not None:
+            await self._hosted.stop(self._thinking)
 
     async def resume(self) -> Resumed:
         """Start or thaw the processes; returns when they are ready. `resumed_at_ns` is the moment of the start."""
@@ -54,6 +67,8 @@ class SchedulerControl:
             self._supervisor.send(self._deciding, signal.SIGCONT)
         else:
             await self._supervisor.restart(self._deciding)
+        if self._hosted is not None:
+            self._hosted.restart(self._thinking)
         self._paused = None
         self.resumed = Resumed(resumed_at_ns=resumed_at_ns, ready_at_ns=self._clock.wall_ns())
         return self.resumed

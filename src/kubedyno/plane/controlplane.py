@@ -39,6 +39,8 @@ class ControlPlane(msgspec.Struct, frozen=True, kw_only=True):
     url: str
     """The one address that every kubeconfig holds."""
     identities: tuple[Identity, ...]
+    embedded_port: int | None = None
+    """Where the API server of this very process listens; None: the servers are processes."""
 
     @property
     def servers(self) -> tuple[str, ...]:

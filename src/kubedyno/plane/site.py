@@ -58,6 +58,9 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     feature_gates: Mapping[str, bool] = {}
     """The user's and the scheduler's together; given to API server, controller-manager and kube-scheduler alike."""
 
+    speaks_json: bool = False
+    """Whether the API server reads JSON only: the embedded one does."""
+
     @property
     def pki(self) -> Pki:
         """The lab's certificates."""

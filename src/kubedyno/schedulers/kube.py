@@ -1,11 +1,6 @@
-"""kube-scheduler: its configuration file, native gangs by PodGroup, and `/configz` as evidence.
-
-The gates switch on what 1.36 has behind them: gangs, topology-aware placement and preemption of whole groups. An API
-server serves PodGroups only with the gate and the API version both on; either alone is ignored in silence.
-"""
+"""kube-scheduler: its configuration file, native gangs by PodGroup, and `/configz` as evidence."""
 
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -13,13 +8,15 @@ import yaml
 
 from kubedyno.kit.errors import EngineError
 from kubedyno.model.settings import Evidence, Setting
-from kubedyno.model.workloads import Dialect, Workload, pod
+from kubedyno.model.workloads import Dialect
+from kubedyno.plane.activity import Activity
 from kubedyno.plane.component import Component, File, Probe, flags
 from kubedyno.plane.controlplane import ADMIN
 from kubedyno.plane.identities import Identity
 from kubedyno.plane.ports import LOOPBACK
 from kubedyno.plane.settings import assign, lookup, merged
 from kubedyno.plane.site import Site
+from kubedyno.schedulers import native
 from kubedyno.schedulers.scheduler import Reader
 
 _NAME = "kube-scheduler"
@@ -27,46 +24,21 @@ _IDENTITY = Identity(name=_NAME, user="system:kube-scheduler")
 _HA_REPLICAS = 2
 
 
-class NativeDialect:
-    """Plain pods, and gangs as PodGroups of scheduling.k8s.io."""
-
-    def queues(self, names: tuple[str, ...]) -> list[dict[str, Any]]:
-        """kube-scheduler knows no queues."""
-        del names
-        return []
-
-    def objects(self, workload: Workload) -> list[dict[str, Any]]:
-        """The PodGroup of a gang, then its pods."""
-        pods = [pod(workload, index, scheduler_name="default-scheduler") for index in range(workload.pods)]
-        if not workload.is_gang:
-            return pods
-        group = {
-            "apiVersion": "scheduling.k8s.io/v1alpha2",
-            "kind": "PodGroup",
-            "metadata": {"name": workload.name, "namespace": workload.namespace, "labels": workload.labels},
-            "spec": {"schedulingPolicy": {"gang": {"minCount": workload.pods}}},
-        }
-        for member in pods:
-            member["spec"]["schedulingGroup"] = {"podGroupName": workload.name}
-        return [group, *pods]
-
-
 class KubeScheduler:
     """The scheduler of Kubernetes itself."""
 
     name = _NAME
-    feature_gates: Mapping[str, bool] = MappingProxyType(
-        {
-            "GenericWorkload": True,
-            "GangScheduling": True,
-            "TopologyAwareWorkloadScheduling": True,
-            "WorkloadAwarePreemption": True,
-        }
-    )
-    runtime_config: Mapping[str, str] = MappingProxyType({"scheduling.k8s.io/v1alpha2": "true"})
+    feature_gates: Mapping[str, bool] = native.FEATURE_GATES
+    runtime_config: Mapping[str, str] = native.RUNTIME_CONFIG
     asset_groups: tuple[str, ...] = ()
     identities: tuple[Identity, ...] = (_IDENTITY,)
-    dialect: Dialect = NativeDialect()
+    dialect: Dialect = native.NativeDialect()
+    engines: tuple[str, ...] = ("embedded", "local")
+
+    def activities(self, *, cycle_s: float) -> tuple[Activity, ...]:
+        """It is a process."""
+        del cycle_s
+        return ()
 
     def base_objects(self) -> list[dict[str, Any]]:
         """Kubernetes brings its own RBAC rules for it."""
@@ -78,6 +50,8 @@ class KubeScheduler:
         connection: dict[str, Any] = {"kubeconfig": str(site.kubeconfig(_NAME))}
         if profile.client_qps is not None:
             connection |= {"qps": profile.client_qps, "burst": profile.client_burst}
+        if site.speaks_json:
+            connection |= {"contentType": "application/json", "acceptContentTypes": "application/json"}
         document = merged(
             {
                 "apiVersion": "kubescheduler.config.k8s.io/v1",

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 from kubedyno.model.settings import Setting
 from kubedyno.model.workloads import Dialect
+from kubedyno.plane.activity import Activity
 from kubedyno.plane.component import Component, Probe
 from kubedyno.plane.identities import Identity
 from kubedyno.plane.site import Site
@@ -49,6 +50,15 @@ class Scheduler(Protocol):
     @property
     def dialect(self) -> Dialect:
         """How workloads are written for it."""
+        ...
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """The engines it can be mounted on."""
+        ...
+
+    def activities(self, *, cycle_s: float) -> tuple[Activity, ...]:
+        """What of it runs in the lab's own process; `cycle_s` is what a cycle of its decisions costs there."""
         ...
 
     def base_objects(self) -> list[dict[str, Any]]:

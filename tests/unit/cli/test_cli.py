@@ -146,11 +146,32 @@ def test_without_a_command_the_help_is_shown(kubedyno: Kubedyno) -> None:
             "--name My_Lab: a lab's name has up to 40 lower-case letters, digits and dashes, like my-lab",
         ),
         (("up", "--scheduler", "kube-shceduler"), "--scheduler kube-shceduler: did you mean 'kube-scheduler'?"),
-        (("up", "--engine", "embedded"), "--engine embedded is not there yet: use --engine local"),
-        (("up", "--kubelet", "builtin"), "--kubelet builtin is not there yet: use --kubelet kwok"),
+        (
+            ("up", "--scheduler", "kai"),
+            "--scheduler kai: its clients speak protobuf, which the embedded engine does not serve; use --engine local",
+        ),
+        (("up", "--ha"), "--ha stacked: the embedded engine is one process; use --engine local"),
+        (("up", "--audit-log"), "--audit-log: this is a setting of the real API server; use --engine local"),
+        (
+            ("up", "--runtime-config", "api/all=true"),
+            "--runtime-config: this is a setting of the real API server; use --engine local",
+        ),
+        (
+            ("run", "hello", "--time", "virtual", "--engine", "local"),
+            "--time virtual: the processes of --engine local live in real time; use embedded",
+        ),
+        (
+            ("run", "hello", "--time", "virtual", "--scheduler", "kube-scheduler"),
+            "--time virtual: kube-scheduler is a process of its own and lives in real time; use --scheduler reference",
+        ),
+        (
+            ("run", "hello", "--time", "virtual", "--kubelet", "kwok"),
+            "--time virtual: kwok is a process of its own and lives in real time; use builtin",
+        ),
+        (("run", "hello", "--time", "virtuall"), "--time virtuall: did you mean 'virtual'?"),
         (("up", "--set", "qps=1"), "--set qps=1: write it as component.field=value, for example binder.qps=20"),
         (
-            ("up", "--dry-run", "--set", "bindr.qps=1", "--scheduler", "kai"),
+            ("up", "--dry-run", "--engine", "local", "--set", "bindr.qps=1", "--scheduler", "kai"),
             "--set bindr....: this lab has no component 'bindr'; did you mean 'binder'?",
         ),
         (("up", "--feature-gates", "A"), "--feature-gates A: write it as Gate=true or Gate=false"),
@@ -223,7 +244,9 @@ def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("scheduler", ["none", "kube-scheduler", "kai"])
 def test_a_dry_run_prints_the_plan_and_starts_nothing(kubedyno: Kubedyno, tmp_path: Path, scheduler: str) -> None:
-    outcome = kubedyno("up", "--dry-run", "--name", "mine", "--scheduler", scheduler, "--nodes", "7")
+    outcome = kubedyno(
+        "up", "--dry-run", "--engine", "local", "--name", "mine", "--scheduler", scheduler, "--nodes", "7"
+    )
     assert (outcome.code, outcome.err) == (0, "")
     plan = yaml.safe_load(outcome.out)
     assert (plan["lab"], plan["nodes"], plan["profile"]) == ("mine", 7, "scale")
@@ -232,9 +255,39 @@ def test_a_dry_run_prints_the_plan_and_starts_nothing(kubedyno: Kubedyno, tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("options", "engine", "components", "activities"),
+    [
+        ((), "embedded", [], ["controllers", "kubelets", "reference"]),
+        (("--scheduler", "none"), "embedded", [], ["controllers", "kubelets"]),
+        (("--scheduler", "kube-scheduler"), "embedded", ["kube-scheduler"], ["controllers", "kubelets"]),
+        (("--kubelet", "kwok"), "embedded", ["kwok"], ["controllers", "reference"]),
+        (
+            ("--engine", "local"),
+            "local",
+            ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"],
+            [],
+        ),
+        (
+            ("--engine", "local", "--scheduler", "reference", "--kubelet", "builtin"),
+            "local",
+            ["etcd", "kube-apiserver", "kube-controller-manager"],
+            ["kubelets", "reference"],
+        ),
+    ],
+)
+def test_what_is_not_said_is_chosen_by_the_engine(
+    kubedyno: Kubedyno, options: tuple[str, ...], engine: str, components: list[str], activities: list[str]
+) -> None:
+    plan = yaml.safe_load(kubedyno("up", "--dry-run", *options).out)
+    assert plan["engine"] == engine
+    assert [component["name"] for component in plan["components"]] == components
+    assert plan.get("activities", []) == activities
+
+
 @pytest.mark.parametrize(("options", "stores"), [(("--ha",), 1), (("--ha", "stacked"), 1), (("--ha", "external"), 3)])
 def test_high_availability_may_name_its_kind(kubedyno: Kubedyno, options: tuple[str, ...], stores: int) -> None:
-    plan = yaml.safe_load(kubedyno("up", *options, "--dry-run").out)
+    plan = yaml.safe_load(kubedyno("up", "--engine", "local", *options, "--dry-run").out)
     servers = [component for component in plan["components"] if component["program"] == "kube-apiserver"]
     assert len(servers) == 3
     (flag,) = [arg for arg in servers[0]["args"] if arg.startswith("--etcd-servers=")]
@@ -247,6 +300,7 @@ def test_options_of_the_lab_reach_the_plan(kubedyno: Kubedyno, tmp_path: Path) -
     outcome = kubedyno(
         "up",
         "--dry-run",
+        "--engine=local",
         "--scheduler-config=config.yaml",
         "--set=kube-scheduler.clientConnection.qps=20",
         "--set=etcd.snapshot-count=5",
@@ -302,10 +356,11 @@ def test_list_shows_scenarios_with_their_parameters(kubedyno: Kubedyno) -> None:
     listed = yaml.safe_load(kubedyno("list", "--json").out)
     (hello,) = [scenario for scenario in listed if scenario["name"] == "hello"]
     assert {"name": "nodes", "type": "int", "default": 4} in hello["parameters"]
-    assert hello["schedulers"] == ["kai", "kube-scheduler"]
+    assert hello["engines"] == ["embedded", "local"]
+    assert hello["schedulers"] == ["kai", "kube-scheduler", "reference"]
 
 
-SPEC = LabSpec(name="lab", scheduler="kai")
+SPEC = LabSpec(name="lab", engine="local", scheduler="kai")
 
 
 @pytest.mark.parametrize(

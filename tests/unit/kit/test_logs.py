@@ -25,3 +25,17 @@ def test_nothing_is_rendered_unless_somebody_listens(caplog: pytest.LogCaptureFi
     with caplog.at_level(logging.WARNING, logger="kubedyno"):
         Log("client").debug("cut", stream=Loud())
     assert caplog.records == []
+
+
+def test_a_fault_is_told_with_its_pairs_and_its_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, logger="kubedyno"):
+        try:
+            {}["lost"]
+        except KeyError:
+            Log("server").exception("a request failed", path="/api", code=500)
+    (record,) = caplog.records
+    assert (record.name, record.levelname) == ("kubedyno.server", "ERROR")
+    assert record.getMessage() == "a request failed path=/api code=500"
+    assert record.exc_info is not None
+    assert record.exc_info[0] is KeyError
+    assert "KeyError: 'lost'" in caplog.text

@@ -16,7 +16,7 @@ from kubedyno.kit.progress import Quiet
 from kubedyno.lab import launching
 from kubedyno.lab.folders import LabFolder, folder
 from kubedyno.lab.launching import LabFailed, launch
-from kubedyno.lab.spec import LabSpec
+from kubedyno.lab.spec import LabSpec, check
 
 pytestmark = pytest.mark.unit
 
@@ -46,7 +46,7 @@ def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LabSpec:
     for name in ("etcd", "kube-apiserver", "kube-controller-manager", "kwok"):
         (programs / name).write_text(PROGRAM)
         (programs / name).chmod(0o755)
-    return LabSpec(name="lab", bin_dir=str(programs))
+    return check(LabSpec(name="lab", engine="local", bin_dir=str(programs)))
 
 
 def family(lab: LabFolder) -> list[psutil.Process]:

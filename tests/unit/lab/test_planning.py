@@ -20,14 +20,15 @@ pytestmark = pytest.mark.unit
 GOLDEN = Path(__file__).parent / "golden"
 
 SPECS = {
-    "none": LabSpec(name="bare"),
-    "kube-scheduler": LabSpec(name="lab", scheduler="kube-scheduler", nodes=10),
-    "kai": LabSpec(name="lab", scheduler="kai", nodes=10),
-    "kai-production": LabSpec(name="lab", scheduler="kai", profile="production"),
-    "kube-scheduler-ha-stacked": LabSpec(name="lab", scheduler="kube-scheduler", ha="stacked"),
-    "kube-scheduler-ha-external": LabSpec(name="lab", scheduler="kube-scheduler", ha="external"),
+    "none": LabSpec(name="bare", engine="local"),
+    "kube-scheduler": LabSpec(name="lab", engine="local", scheduler="kube-scheduler", nodes=10),
+    "kai": LabSpec(name="lab", engine="local", scheduler="kai", nodes=10),
+    "kai-production": LabSpec(name="lab", engine="local", scheduler="kai", profile="production"),
+    "kube-scheduler-ha-stacked": LabSpec(name="lab", engine="local", scheduler="kube-scheduler", ha="stacked"),
+    "kube-scheduler-ha-external": LabSpec(name="lab", engine="local", scheduler="kube-scheduler", ha="external"),
     "kube-scheduler-options": LabSpec(
         name="lab",
+        engine="local",
         scheduler="kube-scheduler",
         profile="unthrottled",
         settings={
@@ -40,6 +41,10 @@ SPECS = {
         audit_log=True,
         scheduler_config={"profiles": [{"schedulerName": "default-scheduler"}]},
     ),
+    "embedded-none": LabSpec(name="bare", engine="embedded"),
+    "embedded-reference": LabSpec(name="lab", engine="embedded", scheduler="reference", nodes=10),
+    "embedded-kube-scheduler": LabSpec(name="lab", engine="embedded", scheduler="kube-scheduler", nodes=10),
+    "embedded-kwok": LabSpec(name="lab", engine="embedded", scheduler="reference", kubelet="kwok"),
 }
 
 
@@ -86,7 +91,7 @@ def test_no_key_is_shown(name: str) -> None:
     assert "PRIVATE" not in rendered(SPECS[name])
     document = yaml.safe_load(rendered(SPECS[name]))
     assert document["lab"] == SPECS[name].name
-    assert document["components"][0]["name"].startswith("etcd")
+    assert document["engine"] == SPECS[name].engine
 
 
 def args(plan: LabPlan, name: str) -> list[str]:
@@ -107,7 +112,7 @@ def test_flags_of_the_user_replace_ours() -> None:
 
 
 def test_replicas_are_set_together() -> None:
-    spec = LabSpec(name="lab", ha="stacked", settings={"etcd": {"snapshot-count": "5"}})
+    spec = LabSpec(name="lab", engine="local", ha="stacked", settings={"etcd": {"snapshot-count": "5"}})
     plan = planned(spec)
     for index in range(3):
         assert "--snapshot-count=5" in args(plan, f"etcd-{index}")
@@ -131,7 +136,7 @@ def test_stacked_servers_use_their_own_store_and_others_use_all() -> None:
 def test_own_stages_replace_the_default_ones(tmp_path: Path) -> None:
     stage = tmp_path / "stage.yaml"
     stage.touch()
-    kwok = args(planned(LabSpec(name="lab", stages=(str(stage),))), "kwok")
+    kwok = args(planned(LabSpec(name="lab", engine="local", stages=(str(stage),))), "kwok")
     assert [arg for arg in kwok if arg.startswith("--config=")] == [f"--config={stage}"]
 
 
@@ -150,5 +155,5 @@ def test_own_stages_replace_the_default_ones(tmp_path: Path) -> None:
 )
 def test_a_component_that_is_not_there_cannot_be_set(settings: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UsageError) as caught:
-        planned(LabSpec(name="lab", settings=settings))
+        planned(LabSpec(name="lab", engine="local", settings=settings))
     assert str(caught.value) == sentence

@@ -4,8 +4,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubedyno.kit.errors import UsageError
-from kubedyno.lab.spec import LabSpec, check, parse_gates, parse_runtime_config
+from kubedyno.kit.errors import ExitCode, UsageError
+from kubedyno.lab.spec import DEFAULT_SCHEDULERS, LabSpec, check, parse_gates, parse_runtime_config
 
 pytestmark = pytest.mark.unit
 
@@ -16,13 +16,37 @@ pytestmark = pytest.mark.unit
         {},
         {"name": "a"},
         {"name": "a" * 40},
-        {"name": "my-lab-2", "scheduler": "kai", "ha": "external", "profile": "production", "nodes": 50_000},
-        {"scheduler": "kube-scheduler", "ha": "stacked", "profile": "unthrottled"},
+        {"scheduler": "reference", "profile": "unthrottled"},
+        {"scheduler": "kube-scheduler", "kubelet": "kwok"},
+        {"scheduler": "reference", "time": "virtual", "seed": 7},
+        {"time": "virtual"},
+        {
+            "name": "my-lab-2",
+            "engine": "local",
+            "kubelet": "kwok",
+            "scheduler": "kai",
+            "ha": "external",
+            "profile": "production",
+            "nodes": 50_000,
+        },
+        {"engine": "local", "kubelet": "kwok", "scheduler": "kube-scheduler", "ha": "stacked"},
+        {"engine": "local", "scheduler": "reference", "audit_log": True, "runtime_config": {"api/all": "true"}},
     ],
 )
 def test_a_good_spec_is_returned_as_it_is(fields: dict[str, Any]) -> None:
-    spec = LabSpec(**{"name": "lab", **fields})
+    spec = LabSpec(**{"name": "lab", "kubelet": "builtin", **fields})
     assert check(spec) is spec
+
+
+@pytest.mark.parametrize(("engine", "kubelet"), [("embedded", "builtin"), ("local", "kwok")])
+def test_the_engine_chooses_the_kubelet_of_a_spec_that_does_not(engine: str, kubelet: str) -> None:
+    spec = LabSpec(name="lab", engine=engine)
+    assert check(spec) == msgspec.structs.replace(spec, kubelet=kubelet)
+
+
+def test_a_lab_is_embedded_unless_it_says_otherwise() -> None:
+    assert LabSpec(name="lab").engine == "embedded"
+    assert DEFAULT_SCHEDULERS == {"embedded": "reference", "local": "kube-scheduler"}
 
 
 @pytest.mark.parametrize(
@@ -37,12 +61,34 @@ def test_a_good_spec_is_returned_as_it_is(fields: dict[str, Any]) -> None:
         ),
         ({"engine": "loccal"}, "--engine loccal: did you mean 'local'?"),
         ({"engine": "cloud"}, "--engine cloud: known are: embedded, local"),
-        ({"engine": "embedded"}, "--engine embedded is not there yet: use --engine local"),
         ({"kubelet": "kwork"}, "--kubelet kwork: did you mean 'kwok'?"),
-        ({"kubelet": "builtin"}, "--kubelet builtin is not there yet: use --kubelet kwok"),
+        ({"time": "virtuall"}, "--time virtuall: did you mean 'virtual'?"),
+        (
+            {"scheduler": "kai"},
+            "--scheduler kai: its clients speak protobuf, which the embedded engine does not serve; use --engine local",
+        ),
+        ({"ha": "stacked"}, "--ha stacked: the embedded engine is one process; use --engine local"),
+        ({"ha": "external"}, "--ha external: the embedded engine is one process; use --engine local"),
+        ({"audit_log": True}, "--audit-log: this is a setting of the real API server; use --engine local"),
+        (
+            {"runtime_config": {"api/all": "true"}},
+            "--runtime-config: this is a setting of the real API server; use --engine local",
+        ),
+        (
+            {"time": "virtual", "engine": "local"},
+            "--time virtual: the processes of --engine local live in real time; use embedded",
+        ),
+        (
+            {"time": "virtual", "scheduler": "kube-scheduler"},
+            "--time virtual: kube-scheduler is a process of its own and lives in real time; use --scheduler reference",
+        ),
+        (
+            {"time": "virtual", "kubelet": "kwok"},
+            "--time virtual: kwok is a process of its own and lives in real time; use builtin",
+        ),
         ({"profile": "producton"}, "--profile producton: did you mean 'production'?"),
         ({"ha": "three"}, "--ha three: known are: external, none, stacked"),
-        ({"scheduler": "kube"}, "--scheduler kube: known are: kai, kube-scheduler, none"),
+        ({"scheduler": "kube"}, "--scheduler kube: known are: kai, kube-scheduler, none, reference"),
         ({"scheduler": "kube-schedular"}, "--scheduler kube-schedular: did you mean 'kube-scheduler'?"),
         ({"nodes": -1}, "--nodes -1: a lab has 0 to 50000 nodes"),
         ({"nodes": 50_001}, "--nodes 50001: a lab has 0 to 50000 nodes"),
@@ -60,12 +106,13 @@ def test_each_refusal_names_the_option_and_what_to_write(fields: dict[str, Any],
     with pytest.raises(UsageError) as caught:
         check(LabSpec(**{"name": "lab", **fields}))
     assert str(caught.value) == sentence
+    assert caught.value.exit_code == ExitCode.USAGE
 
 
 def test_files_that_exist_are_fine(tmp_path: Path) -> None:
     stage = tmp_path / "stage.yaml"
     stage.touch()
-    spec = LabSpec(name="lab", stages=(str(stage),), bin_dir=str(tmp_path))
+    spec = LabSpec(name="lab", kubelet="kwok", stages=(str(stage),), bin_dir=str(tmp_path))
     assert check(spec) is spec
 
 

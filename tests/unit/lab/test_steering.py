@@ -1,14 +1,18 @@
-"""Pausing on real processes: a supervisor with two that only sleep."""
+"""Pausing on real processes: a supervisor with two that only sleep; and activities that only wait."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from typing import cast
 
 import psutil
 import pytest
 
+from kubedyno.client.rest import Client
 from kubedyno.kit.clock import RealClock
 from kubedyno.kit.errors import UsageError
-from kubedyno.lab.steering import SchedulerControl
+from kubedyno.lab.steering import How, SchedulerControl
+from kubedyno.plane.activity import Activities, Activity, Ground, hosting
 from kubedyno.plane.component import Component
 from kubedyno.plane.health import Prober
 from kubedyno.plane.identities import Pki
@@ -81,3 +85,58 @@ async def test_a_lab_without_scheduler_has_nothing_to_pause(supervisor: Supervis
     with pytest.raises(UsageError) as caught:
         await SchedulerControl(supervisor, (OTHER,), RealClock()).pause()
     assert str(caught.value) == "this lab has no scheduler to pause: start it with --scheduler"
+
+
+class Thinking:
+    """The reference scheduler's part in a lab: an activity that decides, beside one that does not."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+
+    async def decide(self, _: Ground) -> None:
+        self.begun += 1
+        await asyncio.Event().wait()
+
+    async def play(self, _: Ground) -> None:
+        await asyncio.Event().wait()
+
+    @property
+    def activities(self) -> tuple[Activity, ...]:
+        return (
+            Activity(name="kubelets", role="kubelet", run=self.play),
+            Activity(name="reference", role="scheduler", run=self.decide, decides=True),
+        )
+
+
+@pytest.fixture
+async def hosted() -> AsyncIterator[Activities]:
+    async with hosting(Ground(client=cast("Client", None), clock=RealClock(), seed=0)) as made:
+        yield made
+
+
+@pytest.mark.parametrize("how", ["stop", "freeze"])
+async def test_an_activity_that_decides_is_paused_and_resumed(
+    supervisor: Supervisor, hosted: Activities, how: How
+) -> None:
+    thinking = Thinking()
+    hosted.start(thinking.activities)
+    await asyncio.sleep(0)
+    control = SchedulerControl(supervisor, (), RealClock(), hosted=hosted, activities=thinking.activities)
+    assert thinking.begun == 1
+    async with control.paused(how):
+        assert list(hosted.running) == ["kubelets"]
+        assert set(supervisor.processes) == {"scheduler", "binder"}
+    assert set(hosted.running) == {"kubelets", "reference"}
+    await asyncio.sleep(0)
+    assert thinking.begun == 2
+    assert control.resumed is not None
+    assert control.resumed.resumed_at_ns <= control.resumed.ready_at_ns
+
+
+async def test_activities_that_do_not_decide_are_nothing_to_pause(supervisor: Supervisor, hosted: Activities) -> None:
+    kubelets = Thinking().activities[:1]
+    hosted.start(kubelets)
+    control = SchedulerControl(supervisor, (), RealClock(), hosted=hosted, activities=kubelets)
+    with pytest.raises(UsageError, match=r"^this lab has no scheduler to pause: start it with --scheduler$"):
+        await control.pause()
+    assert list(hosted.running) == ["kubelets"]

@@ -6,6 +6,7 @@ from typing import Any
 
 from kubedyno.model.settings import Setting
 from kubedyno.model.workloads import Dialect
+from kubedyno.plane.activity import Activity
 from kubedyno.plane.component import Component
 from kubedyno.plane.identities import Identity
 from kubedyno.plane.site import Site
@@ -22,6 +23,12 @@ class Kai:
     asset_groups: tuple[str, ...] = ("kai",)
     identities: tuple[Identity, ...] = components.IDENTITIES
     dialect: Dialect = objects.KaiDialect()
+    engines: tuple[str, ...] = ("local",)  # its clients speak protobuf
+
+    def activities(self, *, cycle_s: float) -> tuple[Activity, ...]:
+        """All of it are processes."""
+        del cycle_s
+        return ()
 
     def base_objects(self) -> list[dict[str, Any]]:
         """Namespaces, rights, priority classes and the default queues."""

@@ -1,0 +1,89 @@
+"""Activities: parts of a lab that run in its own process as clients of its API, beside components that are processes.
+
+The embedded engine's controllers are one, so are the builtin kubelet and the reference scheduler.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from kubedyno.client.rest import Client
+from kubedyno.kit import tasks
+from kubedyno.kit.clock import Clock
+
+
+class Ground(msgspec.Struct, frozen=True, kw_only=True):
+    """What an activity works with."""
+
+    client: Client
+    """A client that the server knows by the activity's program."""
+    clock: Clock
+    seed: int
+
+
+Connect = Callable[[str], Client]
+"""A client of the lab's server for a program of that name, which managedFields then tell."""
+
+
+class Activity(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that runs until it is cancelled."""
+
+    name: str
+    role: str
+    """As a component's."""
+    run: Callable[[Ground], Coroutine[Any, Any, None]]
+    program: str = "kubedyno"
+    """What the server knows its client by."""
+    decides: bool = False
+    """Whether a paused scheduler is one without it."""
+
+
+class Activities:
+    """The running activities of one lab."""
+
+    def __init__(self, connect: Connect, *, clock: Clock, seed: int, group: asyncio.TaskGroup) -> None:
+        self._connect = connect
+        self._clock = clock
+        self._seed = seed
+        self._group = group
+        self._known: dict[str, Activity] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    @property
+    def running(self) -> Mapping[str, Activity]:
+        """The running activities by name."""
+        return {name: self._known[name] for name, task in self._tasks.items() if not task.done()}
+
+    def start(self, activities: Iterable[Activity]) -> None:
+        """Start activities; one that fails ends the block that owns them all."""
+        for activity in activities:
+            self._known[activity.name] = activity
+            ground = Ground(client=self._connect(activity.program), clock=self._clock, seed=self._seed)
+            self._tasks[activity.name] = self._group.create_task(activity.run(ground), name=activity.name)
+
+    async def stop(self, names: Iterable[str]) -> None:
+        """Cancel activities and wait until they have cleaned up."""
+        ending = [task for name in names if not (task := self._tasks[name]).done()]
+        for task in ending:
+            if not task.cancelling():  # a second cancellation would cut its cleaning up short
+                task.cancel()
+        if ending:
+            await asyncio.wait(ending)
+
+    def restart(self, names: Iterable[str]) -> None:
+        """Start stopped activities anew."""
+        self.start([self._known[name] for name in names])
+
+
+@contextlib.asynccontextmanager
+async def hosting(connect: Connect, *, clock: Clock, seed: int) -> AsyncIterator[Activities]:
+    """Activities for the duration of the block."""
+    async with tasks.owning() as group:
+        activities = Activities(connect, clock=clock, seed=seed, group=group)
+        try:
+            yield activities
+        finally:
+            await activities.stop(list(activities.running))

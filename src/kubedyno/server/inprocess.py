@@ -1,0 +1,115 @@
+"""A transport for clients in the same process: requests are calls, no sockets, no copies."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from urllib.parse import unquote
+
+import kubedyno
+from kubedyno.client.transport import DEFAULT_TIMEOUT_S, JSON, Response, Stream
+from kubedyno.kit.clock import Clock
+from kubedyno.server.api import Api
+from kubedyno.server.messages import Answer, Request
+
+_USER_AGENT = f"kubedyno/{kubedyno.__version__}"
+
+
+class InProcess:
+    """Carries requests to an API of this process. Implements `client.transport.Transport`.
+
+    Every request lets others run once. `cost_s` is what a request takes on `clock`: in virtual time nothing else does.
+    """
+
+    def __init__(self, api: Api, *, clock: Clock, cost_s: float = 0.0, user_agent: str = _USER_AGENT) -> None:
+        self._api = api
+        self._clock = clock
+        self._cost_s = cost_s
+        self._user_agent = user_agent
+
+    def as_program(self, name: str) -> "InProcess":
+        """The same for a client that the server knows by another program."""
+        return InProcess(self._api, clock=self._clock, cost_s=self._cost_s, user_agent=name)
+
+    @property
+    def server(self) -> str:
+        """The URL of the server, for messages."""
+        return "embedded://this-process"
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        content_type: str = JSON,
+        accept: str = JSON,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> Response:
+        """One request and its whole answer, whatever its status."""
+        await self._yield()
+        made = self._api.handle(
+            Request(method, _unquoted(path), query or {}, body or b"", content_type, accept, self._user_agent)
+        )
+        if isinstance(made, Answer):
+            return Response(made.status, _headers(made), made.body)
+        async with asyncio.timeout(timeout_s), aclosing(made.chunks()) as chunks:
+            return Response(200, {"Content-Type": JSON}, b"".join([chunk async for chunk in chunks]))
+
+    def stream(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        accept: str = JSON,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> AbstractAsyncContextManager[Stream]:
+        """One request whose answer is read piece by piece; the server itself ends it in time."""
+        del timeout_s
+        request = Request(method, _unquoted(path), query or {}, accept=accept, user_agent=self._user_agent)
+        return self._stream(request)
+
+    @asynccontextmanager
+    async def _stream(self, request: Request) -> AsyncIterator[Stream]:
+        await self._yield()
+        made = self._api.handle(request)
+        if isinstance(made, Answer):
+            yield Stream(made.status, _headers(made), _once(made.body))
+            return
+        self._api.metrics.watches += 1
+        try:
+            async with aclosing(made.chunks()) as chunks:
+                yield Stream(200, {"Content-Type": JSON}, chunks)
+        finally:
+            self._api.metrics.watches -= 1
+
+    async def close(self) -> None:
+        """Nothing to drop: watches end with the blocks that read them."""
+
+    async def _yield(self) -> None:
+        if self._cost_s:
+            await self._clock.sleep(self._cost_s)
+        else:
+            await asyncio.sleep(0)
+
+
+def _unquoted(path: str) -> str:
+    return unquote(path) if "%" in path else path
+
+
+def _headers(answer: Answer) -> Mapping[str, str]:
+    headers = {"Content-Type": answer.content_type, **dict(answer.headers)}
+    if answer.warnings:
+        headers["Warning"] = ", ".join(map(warning_header, answer.warnings))
+    return headers
+
+
+def warning_header(text: str) -> str:
+    """A warning as its header writes it."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'299 - "{escaped}"'
+
+
+async def _once(body: bytes) -> AsyncIterator[bytes]:
+    yield body
