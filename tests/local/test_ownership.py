@@ -12,6 +12,7 @@ from kubedyno.client.rest import Client
 from kubedyno.kit import randomness
 from kubedyno.kube import ownership
 from kubedyno.kube.fieldsets import FieldSet, field
+from kubedyno.kube.normalizing import normalized
 from kubedyno.kube.ownership import FieldConflict, Owned, Owner
 from kubedyno.kube.resources import for_object
 from kubedyno.kube.typed import field_set, view_of
@@ -207,7 +208,8 @@ async def replay(client: Client, history: History) -> None:
                 live = await client.patch(
                     resource, name, document, kind=kind, namespace=NAMESPACE, field_manager=manager
                 )
-            ours = ownership.after_update(before, live, owners, by=by, view=view, now="now", ignored=STATUS)
+            empty = normalized({}, first["apiVersion"], first["kind"])
+            ours = ownership.after_update(before or empty, live, owners, by=by, view=view, now="now", ignored=STATUS)
             assert as_dict(ours) == owners_of(live)
     finally:
         await client.patch(resource, name, {"metadata": {"finalizers": None}}, kind="merge", namespace=NAMESPACE)

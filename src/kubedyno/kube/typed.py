@@ -93,24 +93,6 @@ def view_of(api_version: str, kind: str) -> View:
     return _UNKNOWN if found is None else _VALUES_OF[found.name, True]
 
 
-def blank(view: View) -> dict[str, Any]:
-    """The object that a create starts from: what a server's empty struct looks like as JSON.
-
-    Structs without a pointer are there, and fields that are never left out are null; so a creator owns `labels`
-    itself, but not `spec`.
-    """
-    of = view.of
-    if of is None or of.shape != "object":
-        return {}
-    found: dict[str, Any] = {}
-    for name, one in schema.type_named(of.of).fields.items():
-        if one.embedded:
-            found[name] = blank(View(one))
-        elif one.required:
-            found[name] = None
-    return found
-
-
 def field_set(obj: Mapping[str, Any], view: View) -> FieldSet:
     """The fields that an applied configuration names."""
     paths: set[Path] = set()

@@ -127,9 +127,10 @@ def _mark(state: State, kind: Kind, obj: Object, grace_s: int) -> None:
     else:
         end_s = state.clock.wall_ns() // NS_PER_S + grace_s
     metadata["deletionTimestamp"] = datetime.fromtimestamp(end_s, tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    metadata["deletionGracePeriodSeconds"] = grace_s
-    if kind.resource.plural == "namespaces" and not kind.resource.group:
+    if kind.resource == NAMESPACES:  # it is told by its phase
         obj.setdefault("status", {})["phase"] = "Terminating"
+    else:
+        metadata["deletionGracePeriodSeconds"] = grace_s
 
 
 def _content_finalizers(kind: Kind, obj: Object) -> list[str]:

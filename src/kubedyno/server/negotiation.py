@@ -34,12 +34,12 @@ PLAIN = Representation()
 @functools.lru_cache(maxsize=256)
 def representation(accept: str, *, of_list: bool = False) -> Representation:
     """The first of the accepted media types that this server can send; 406 when there is none."""
-    if accept in {JSON, "*/*"}:
+    if accept in {"", JSON, "*/*"}:
         return PLAIN
     for entry in accept.split(","):
         media, *rest = (part.strip() for part in entry.split(";"))
         values = {name: value for name, _, value in (part.partition("=") for part in rest)}
-        if media not in {JSON, YAML, "*/*", "application/*"}:
+        if media not in {JSON, YAML, "*/*"}:
             continue
         asked = values.get("as", "")
         if not asked or (asked in _FORMS and values.get("g") == "meta.k8s.io" and values.get("v") == "v1"):

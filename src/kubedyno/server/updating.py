@@ -95,7 +95,9 @@ def write(state: State, change: Change, record: Record, make: Callable[[Object],
     metadata["resourceVersion"] = metadata.get("resourceVersion") or _taken_version(change, old)
     now = state.now()
     if not change.owners_known:
-        owning.own_updated(kind, new, old, manager=change.options.manager, subresource=change.subresource, now=now)
+        # Of what is written through a Scale the server forgets when it was.
+        when = "" if change.subresource == "scale" else now
+        owning.own_updated(kind, new, old, manager=change.options.manager, subresource=change.subresource, now=when)
     admission.admit_update(new, old, resource, state, subresource=change.subresource)
     if not change.subresource:
         state.addresses.allocate(resource, new, old)

@@ -110,7 +110,7 @@ class Thinking:
 
 @pytest.fixture
 async def hosted() -> AsyncIterator[Activities]:
-    async with hosting(Ground(client=cast("Client", None), clock=RealClock(), seed=0)) as made:
+    async with hosting(lambda _program: cast("Client", None), clock=RealClock(), seed=0) as made:
         yield made
 
 
