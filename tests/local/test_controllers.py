@@ -144,8 +144,8 @@ class Place:
         if told_of:
             await self.until(CORE_EVENTS, lambda events: any(event["reason"] == told_of for event in events), told_of)
         told: list[Any] | None = None
-        while told != (told := await self.events()):
-            await asyncio.sleep(1)  # noqa: ASYNC110 - that nothing happens is no event
+        while told != (told := await self.events()):  # noqa: ASYNC110 - that nothing happens is no event
+            await asyncio.sleep(1)
         return {**await self.objects(*resources), "events": self.anonymous(told)}
 
     def anonymous(self, found: Any) -> Any:

@@ -22,13 +22,16 @@ class Expectations:
 
     def expect_creations(self, key: Hashable, count: int) -> None:
         """`count` objects are about to be created."""
-        self._raised_ns[key] = self._clock.monotonic_ns()
-        self._creations[key] = self._creations.get(key, 0) + count
+        if count:
+            self._raised_ns[key] = self._clock.monotonic_ns()
+            self._creations[key] = self._creations.get(key, 0) + count
 
     def expect_deletions(self, key: Hashable, uids: Iterable[str]) -> None:
         """These objects are about to be deleted."""
-        self._raised_ns[key] = self._clock.monotonic_ns()
-        self._deletions.setdefault(key, {}).update(dict.fromkeys(uids))
+        wanted = dict.fromkeys(uids)
+        if wanted:
+            self._raised_ns[key] = self._clock.monotonic_ns()
+            self._deletions.setdefault(key, {}).update(wanted)
 
     def created(self, key: Hashable, count: int = 1) -> None:
         """Creations were seen, or failed and will not be."""

@@ -12,6 +12,8 @@ from typing import Any
 import msgspec
 
 from kubedyno.kube import schema
+from kubedyno.kube.gobytes import bytes_problem
+from kubedyno.kube.gotimes import time_problem
 from kubedyno.kube.schema import Field
 
 _QUANTITY = re.compile(r"^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$")
@@ -81,7 +83,7 @@ class _Walker:
                 self.members(value, of.of, place=place, words=words)
             else:
                 self.misfit(value, _go_name(of), words, owner)
-        elif problem := _scalar_problem(value, of.of):
+        elif problem := _scalar_problem(value, of):
             self.fail(problem)
         elif not _fits(value, of.of):
             self.misfit(value, _GO_SCALARS.get(of.of, "int32"), words, owner)
@@ -97,9 +99,13 @@ class _Walker:
         self.error = self.error or error
 
 
-def _scalar_problem(value: Any, scalar: str) -> str:
+def _scalar_problem(value: Any, of: Field) -> str:
     """The words of types that read themselves."""
-    if scalar == "quantity":
+    if of.of == "time" and isinstance(value, str):
+        return time_problem(value, micro=of.micro)
+    if of.of == "bytes" and isinstance(value, str):
+        return bytes_problem(value)
+    if of.of == "quantity":
         written = isinstance(value, str) and _QUANTITY.match(value)
         if not written and (isinstance(value, bool) or not isinstance(value, int | float)):
             return f"quantities must match the regular expression '{_QUANTITY.pattern}'"

@@ -258,7 +258,7 @@ def _same_applier(one: Owner, other: Owner) -> bool:
 
 
 def _ownable(paths: FieldSet, ignored: FieldSet) -> FieldSet:
-    return paths - _NOBODYS - below_any(paths, ignored)
+    return paths - _NOBODYS - below_any(paths, ignored) if ignored else paths - _NOBODYS
 
 
 def _bare(obj: Mapping[str, Any]) -> dict[str, Any]:

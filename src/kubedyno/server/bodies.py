@@ -164,7 +164,8 @@ def _from_json(body: bytes, resource: Resource, *, look_for_duplicates: bool) ->
             return {}, []
         problem = f"couldn't get version/kind; json parse error: {_refused(body)}"
         raise unrecognized(resource.kind, problem, body) from error
-    if not look_for_duplicates:
+    # Each member has its colon behind a quote: as many as there are keys means that none stands twice.
+    if not look_for_duplicates or body.count(b'":') == _members(obj):
         return obj, []
     duplicates = _duplicates(body)
     return _united(body) if duplicates else obj, duplicates
@@ -202,6 +203,13 @@ def _shown(body: bytes) -> str:
     more = " ..." if len(body) > _SHOWN_BYTES else ""
     begin = body[:_SHOWN_BYTES]
     return (begin.decode("utf-8", "replace") if begin.startswith(b"{") else begin.hex()) + more
+
+
+def _members(value: Any) -> int:
+    """How many members the objects of a tree have, all together."""
+    if isinstance(value, dict):
+        return len(value) + sum(_members(below) for below in value.values() if isinstance(below, dict | list))
+    return sum(_members(below) for below in value if isinstance(below, dict | list))
 
 
 def _duplicates(body: bytes) -> list[str]:

@@ -83,13 +83,12 @@ class BuiltIn(msgspec.Struct, frozen=True, kw_only=True):
         if found is not None and found.error:
             return Understood(object={}, error=found.error)
         changed = normalized(part, resource.api_version, resource.kind) if part else {}
-        gone = known.keys() - obj.keys()
+        gone = [name for name in known if name not in obj]
         # What a type always prints is there again when it is left out, as in a whole object.
         bare = normalized({}, resource.api_version, resource.kind) if gone else {}
         new = {name: value for name, value in known.items() if name not in gone}
         new |= {name: changed[name] for name in part if name in changed}
-        for name in part.keys() - changed.keys():
-            new.pop(name, None)
+        new = {name: value for name, value in new.items() if name not in part or name in changed}
         new |= {name: bare[name] for name in gone if name in bare}
         defaults.apply(new, resource.api_version, resource.kind)
         return Understood(object=_headed(new, resource), unknown=found.unknown if found is not None else ())

@@ -10,7 +10,7 @@ from kubedyno.kinds.strategies import deletion
 from kubedyno.kit.clock import NS_PER_S
 from kubedyno.kube import codec, decoding, status
 from kubedyno.kube.codec import Object
-from kubedyno.kube.resources import JOBS
+from kubedyno.kube.resources import JOBS, NAMESPACES
 from kubedyno.server import bodies, protobuf, reading
 from kubedyno.server.bodies import media_type
 from kubedyno.server.catalogue import Kind

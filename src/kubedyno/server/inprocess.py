@@ -21,14 +21,14 @@ class InProcess:
     """
 
     def __init__(self, api: Api, *, clock: Clock, cost_s: float = 0.0, user_agent: str = _USER_AGENT) -> None:
-        self._api = api
+        self.api = api
         self._clock = clock
         self._cost_s = cost_s
         self._user_agent = user_agent
 
     def as_program(self, name: str) -> "InProcess":
         """The same for a client that the server knows by another program."""
-        return InProcess(self._api, clock=self._clock, cost_s=self._cost_s, user_agent=name)
+        return InProcess(self.api, clock=self._clock, cost_s=self._cost_s, user_agent=name)
 
     @property
     def server(self) -> str:
@@ -48,7 +48,7 @@ class InProcess:
     ) -> Response:
         """One request and its whole answer, whatever its status."""
         await self._yield()
-        made = self._api.handle(
+        made = self.api.handle(
             Request(method, _unquoted(path), query or {}, body or b"", content_type, accept, self._user_agent)
         )
         if isinstance(made, Answer):
@@ -73,16 +73,16 @@ class InProcess:
     @asynccontextmanager
     async def _stream(self, request: Request) -> AsyncIterator[Stream]:
         await self._yield()
-        made = self._api.handle(request)
+        made = self.api.handle(request)
         if isinstance(made, Answer):
             yield Stream(made.status, _headers(made), _once(made.body))
             return
-        self._api.metrics.watches += 1
+        self.api.metrics.watches += 1
         try:
             async with aclosing(made.chunks()) as chunks:
                 yield Stream(200, {"Content-Type": JSON}, chunks)
         finally:
-            self._api.metrics.watches -= 1
+            self.api.metrics.watches -= 1
 
     async def close(self) -> None:
         """Nothing to drop: watches end with the blocks that read them."""

@@ -158,7 +158,7 @@ def _included(request: Request) -> IncludeObject:
         case "Object":
             return "Object"
         case other:
-            said = f'Invalid value: "{other}": must be \'Metadata\', \'Object\', \'None\', or empty'
+            said = f"Invalid value: \"{other}\": must be 'Metadata', 'Object', 'None', or empty"
             raise bad_request(f"Unable to convert to Table as requested: includeObject: {said}")
 
 

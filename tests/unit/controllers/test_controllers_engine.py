@@ -4,8 +4,10 @@ import pytest
 
 from kubedyno.controllers.events import Correlator, Creation, Recount
 from kubedyno.controllers.expecting import EXPIRY_S, Expectations, Written
+from kubedyno.controllers.slimming import slim
 from kubedyno.kit.clock import NS_PER_S, VirtualClock
 from kubedyno.kube.codec import Object
+from kubedyno.kube.resources import JOBS, PODS
 
 pytestmark = pytest.mark.unit
 
@@ -45,6 +47,13 @@ def test_expectations_are_met_when_all_was_seen() -> None:
     waiting.deleted("k", "b")
     assert waiting.are_met("k")
     assert waiting.are_met("other")
+
+
+def test_expecting_nothing_is_met() -> None:
+    waiting = Expectations(VirtualClock())
+    waiting.expect_creations("k", 0)
+    waiting.expect_deletions("k", [])
+    assert waiting.are_met("k")
 
 
 def test_expectations_expire() -> None:
@@ -136,3 +145,35 @@ def test_two_events_of_one_moment_have_two_names() -> None:
     assert isinstance(first, Creation)
     assert isinstance(second, Creation)
     assert first.event["metadata"]["name"] != second.event["metadata"]["name"]
+
+
+def test_a_slim_pod_keeps_what_controllers_read() -> None:
+    claim = {"name": "c", "persistentVolumeClaim": {"claimName": "c"}}
+    pod: Object = {
+        "metadata": {"name": "p", "managedFields": [{}], "labels": {"a": "b"}},
+        "spec": {
+            "nodeName": "n",
+            "schedulerName": "s",
+            "tolerations": [{"operator": "Exists"}],
+            "containers": [{"name": "main", "image": "i", "resources": {"requests": {"cpu": "1"}}}],
+            "volumes": [{"name": "x", "emptyDir": {}}, claim],
+        },
+        "status": {"phase": "Running"},
+    }
+    slim(PODS, pod)
+    assert pod == {
+        "metadata": {"name": "p", "labels": {"a": "b"}},
+        "spec": {
+            "nodeName": "n",
+            "tolerations": [{"operator": "Exists"}],
+            "containers": [{"name": "main", "resources": {"requests": {"cpu": "1"}}}],
+            "volumes": [claim],
+        },
+        "status": {"phase": "Running"},
+    }
+
+
+def test_of_other_objects_only_the_field_managers_go() -> None:
+    slim_job: Object = {"metadata": {"name": "j", "managedFields": [{}]}, "spec": {"template": {"spec": {"x": 1}}}}
+    slim(JOBS, slim_job)
+    assert slim_job == {"metadata": {"name": "j"}, "spec": {"template": {"spec": {"x": 1}}}}

@@ -161,12 +161,12 @@ def shrunk(deployment: Object, old: Sequence[Object], new: Object) -> Sizes:
         if unhealthy > 0:
             sizes[uid(entry)] -= unhealthy
             spare -= unhealthy
-    missable = sum(count(entry, "availableReplicas") for entry in (*active, new)) - least
+    surplus = sum(count(entry, "availableReplicas") for entry in (*active, new)) - least
     for entry in active:
-        gone = min(sizes[uid(entry)], missable)
+        gone = min(sizes[uid(entry)], surplus)
         if gone > 0:
             sizes[uid(entry)] -= gone
-            missable -= gone
+            surplus -= gone
     return [(entry, sizes[uid(entry)]) for entry in active if sizes[uid(entry)] != replicas(entry)]
 
 

@@ -33,6 +33,8 @@ def drop_disabled(obj: Object, resource: Resource) -> None:
 def _without(value: Any, path: tuple[str, ...]) -> Any:
     """The value without what is at the path: the same one if nothing is there."""
     name, rest = path[0], path[1:]
+    if value is None:
+        return None
     if name == _EACH:
         if isinstance(value, list):
             changed = [_without(entry, rest) for entry in value]

@@ -41,6 +41,9 @@ _DEPRECATED_ANNOTATIONS = {
     "security.alpha.kubernetes.io/sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
     "security.alpha.kubernetes.io/unsafe-sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
 }
+_SECCOMP_OF_POD = "seccomp.security.alpha.kubernetes.io/pod"
+_SECCOMP_OF_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
+_USE_SECCOMP = 'non-functional in v1.27+; use the "seccompProfile" field instead'
 _NO_SELECTOR = "a null labelSelector results in matching no pod"
 _IN_WHOLE_BYTES = ("memory", "ephemeral-storage")
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -85,6 +88,11 @@ def _of_name(obj: Object, used_in: str) -> Iterator[str]:
         )
 
 
+def _has_annotation(annotations: Object, name: str, part: Object, field: str) -> bool:
+    """Whether an annotation stands for a field of the security context that is not there."""
+    return name in annotations and field not in (part.get("securityContext") or {})
+
+
 def _of_pod(pod: Object, path: str) -> Iterator[str]:
     """`path` leads to a template and ends with a dot; that of a pod is empty."""
     spec = pod.get("spec") or {}
@@ -98,8 +106,13 @@ def _of_pod(pod: Object, path: str) -> Iterator[str]:
     for index, secret in enumerate(spec.get("imagePullSecrets") or ()):
         if not secret.get("name"):
             yield f'{path}spec.imagePullSecrets[{index}].name: invalid empty name ""'
+    if _has_annotation(annotations, _SECCOMP_OF_POD, spec, "seccompProfile"):
+        yield f"{path}metadata.annotations[{_SECCOMP_OF_POD}]: {_USE_SECCOMP}"
     containers = list(_containers(spec, f"{path}spec."))
     for container, here in containers:
+        seccomp = f"{_SECCOMP_OF_CONTAINER}{container.get('name', '')}"
+        if _has_annotation(annotations, seccomp, container, "seccompProfile"):
+            yield f"{path}metadata.annotations[{seccomp}]: {_USE_SECCOMP}"
         yield from _of_resources(container.get("resources") or {}, here)
         yield from _of_environment(container.get("env") or [], here)
     yield from _of_ports(containers)
