@@ -11,14 +11,28 @@ from typing import Any
 
 import msgspec
 
+from kubedyno.kit.errors import UsageError
 from kubedyno.kube import schema
 from kubedyno.kube.gobytes import bytes_problem
 from kubedyno.kube.gotimes import time_problem
+from kubedyno.kube.quantities import Quantity
 from kubedyno.kube.schema import Field
 
-_QUANTITY = re.compile(r"^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$")
+_QUANTITY_FORMAT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+_QUANTITY = re.compile(r"[+-]?[0-9]*(?:\.[0-9]*)?(?P<suffix>[eEinumkKMGTP]*[-+]?[0-9]*)")
+_SUFFIX = re.compile(r"|[numkMGTPE]|[KMGTPE]i|[eE][-+]?[0-9]+")
 _BITS = {"int32": 32, "int64": 64}
-_GO_SCALARS = {"string": "string", "bool": "bool", "int32": "int32", "int64": "int64", "double": "float64"}
+_GO_SCALARS = {
+    "string": "string",
+    "bool": "bool",
+    "int32": "int32",
+    "int64": "int64",
+    "double": "float64",
+    "time": "string",
+    "bytes": "[]uint8",
+}
+
+_READ_THEMSELVES = frozenset({"time", "quantity", "int-or-string"})
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,8 +50,15 @@ def read(obj: Mapping[str, Any], api_version: str, kind: str) -> Reading | None:
     if found is None:
         return None
     walker = _Walker()
-    walker.members(obj, found.name, place="", words="")
+    try:
+        walker.members(obj, found.name, place="", words="")
+    except _Ended as ended:
+        return Reading(error=str(ended), unknown=tuple(walker.unknown))
     return Reading(error=walker.error, unknown=tuple(walker.unknown))
+
+
+class _Ended(Exception):
+    """What ends the reading at once."""
 
 
 class _Walker:
@@ -84,18 +105,20 @@ class _Walker:
             else:
                 self.misfit(value, _go_name(of), words, owner)
         elif problem := _scalar_problem(value, of):
-            self.fail(problem)
+            self.fail(problem, of)
         elif not _fits(value, of.of):
-            self.misfit(value, _GO_SCALARS.get(of.of, "int32"), words, owner)
+            self.misfit(value, _GO_SCALARS.get(of.of, "int32"), words, owner, of)
 
-    def misfit(self, value: Any, go_type: str, words: str, owner: str) -> None:
+    def misfit(self, value: Any, go_type: str, words: str, owner: str, of: Field | None = None) -> None:
         struct, kind = owner.rpartition(".")[2], json_kind(value)
         if kind == "number" and go_type in _BITS:
             kind = f"number {msgspec.json.encode(value).decode()}"  # one that is broken or out of range is named
-        self.fail(f"json: cannot unmarshal {kind} into Go struct field {struct}.{words} of type {go_type}")
+        self.fail(f"json: cannot unmarshal {kind} into Go struct field {struct}.{words} of type {go_type}", of)
 
-    def fail(self, error: str) -> None:
-        """Keep the first error only, as Go does."""
+    def fail(self, error: str, of: Field | None = None) -> None:
+        """Go keeps the first error and reads on, but a type that reads itself ends it all with its own."""
+        if of is not None and of.of in _READ_THEMSELVES:
+            raise _Ended(error)
         self.error = self.error or error
 
 
@@ -105,10 +128,20 @@ def _scalar_problem(value: Any, of: Field) -> str:
         return time_problem(value, micro=of.micro)
     if of.of == "bytes" and isinstance(value, str):
         return bytes_problem(value)
-    if of.of == "quantity":
-        written = isinstance(value, str) and _QUANTITY.match(value)
-        if not written and (isinstance(value, bool) or not isinstance(value, int | float)):
-            return f"quantities must match the regular expression '{_QUANTITY.pattern}'"
+    return _quantity_problem(value) if of.of == "quantity" else ""
+
+
+def _quantity_problem(value: Any) -> str:
+    """Of a text or number that is no quantity, or none that `quantities` can hold."""
+    if not isinstance(value, str | int | float) or isinstance(value, bool):
+        return _QUANTITY_FORMAT
+    try:
+        Quantity.parse(value)
+    except UsageError:
+        found = _QUANTITY.fullmatch(str(value))
+        if found and not _SUFFIX.fullmatch(found["suffix"]):
+            return "unable to parse quantity's suffix"
+        return _QUANTITY_FORMAT
     return ""
 
 

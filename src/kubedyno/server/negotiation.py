@@ -25,6 +25,8 @@ class Representation(msgspec.Struct, frozen=True):
 
     form: Form = "object"
     yaml: bool = False
+    kind: str = ""
+    """Of metadata alone: whether those of one object are asked for, or those of a list, by the kind."""
 
 
 PLAIN = Representation()
@@ -36,14 +38,18 @@ def representation(accept: str, *, of_list: bool = False) -> Representation:
     """The first of the accepted media types that this server can send; 406 when there is none."""
     if accept in {"", JSON, "*/*"}:
         return PLAIN
+    is_known = False
     for entry in accept.split(","):
         media, *rest = (part.strip() for part in entry.split(";"))
         values = {name: value for name, _, value in (part.partition("=") for part in rest)}
         if media not in {JSON, YAML, "*/*"}:
             continue
+        is_known = True
         asked = values.get("as", "")
         if not asked or (asked in _FORMS and values.get("g") == "meta.k8s.io" and values.get("v") == "v1"):
-            return Representation(_FORMS.get(asked, "object"), media == YAML)
+            return Representation(_FORMS.get(asked, "object"), media == YAML, asked)
+    if is_known:
+        raise Refused(status.failure(406, f"only the following media types are accepted: {_AVAILABLE}"))
     raise Refused(
         status.failure(
             406,

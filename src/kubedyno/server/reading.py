@@ -132,7 +132,8 @@ def _list_bytes(kind: Kind, records: Iterable[Record], metadata: Object) -> byte
 
 def _in_form(state: State, kind: Kind, objects: Sequence[Object], request: Request, metadata: Object | None) -> bytes:
     """Objects as a table, or their metadata alone; without the metadata of a list it is one object."""
-    if representation(request.accept).form == "table":
+    shown = representation(request.accept)
+    if shown.form == "table":
         made = table(
             kind.printer,
             objects,
@@ -141,11 +142,26 @@ def _in_form(state: State, kind: Kind, objects: Sequence[Object], request: Reque
             metadata=metadata,
         )
         return codec.encode(made)
+    if shown.kind == "PartialObjectMetadataList" and metadata is None:
+        raise _not_acceptable(f"you requested {shown.kind}, but the requested object is not a list ({_go_type(kind)})")
+    if shown.kind == "PartialObjectMetadata" and metadata is not None:
+        raise _not_acceptable(f"you requested {shown.kind}, but the requested object is a list ({_go_type(kind)}List)")
     partial = [partial_metadata(obj) for obj in objects]
     if metadata is None:
         return codec.encode(partial[0])
     head = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}
     return codec.encode({**head, "items": partial or None})
+
+
+def _not_acceptable(said: str) -> Refused:
+    return Refused(status.failure(406, said))
+
+
+def _go_type(kind: Kind) -> str:
+    """What Go calls the type of an object inside the server: its package is called for the group."""
+    if kind.is_custom:
+        return "*unstructured.Unstructured"
+    return f"*{kind.stored.group.partition('.')[0] or 'core'}.{kind.resource.kind}"
 
 
 def _included(request: Request) -> IncludeObject:

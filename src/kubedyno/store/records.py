@@ -1,6 +1,8 @@
 """What the store keeps of an object: its JSON, encoded once, and a record of what is asked without decoding it."""
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
 from sys import intern
 from typing import Any, Final
 
@@ -72,7 +74,7 @@ class Schema:
             raise UsageError(f"a field is declared twice among {', '.join(names)}: declare each once")
         self.positions = {name: position for position, name in enumerate(names)}
         self.indexed = tuple(self.positions[field.name] for field in fields if field.indexed)
-        self._paths = tuple((_alternatives(field.path or field.name), field.absent) for field in fields)
+        self._sections = tuple(_sections(fields))
 
     def record(self, obj: Object, key: str, revision: int, previous: Record | None) -> Record:
         """The state that `obj` has at `revision`; writes `metadata.resourceVersion` into `obj`, then encodes it.
@@ -86,11 +88,10 @@ class Schema:
         labels: Mapping[str, str] = {intern(name): intern(value) for name, value in given.items()} if given else {}
         references = metadata.get("ownerReferences")
         owners = _owners(references) if references else ()
-        fields = (
-            metadata["name"],
-            intern(metadata.get("namespace") or ""),
-            *[_text(obj, path, absent) for path, absent in self._paths],
-        )
+        texts = [metadata["name"], intern(metadata.get("namespace") or "")]
+        for section, members in self._sections:
+            texts += section(obj, members)
+        fields = tuple(texts)
         created = revision
         if previous is not None:
             created = previous.created
@@ -153,27 +154,51 @@ def _owners(references: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, uids)))
 
 
-def _alternatives(path: str) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(one.split(".")) for one in path.split("|"))
+_Members = tuple[tuple[str, str], ...]
+"""Names, or whole paths, each with the text of an object that does not have it."""
 
 
-def _text(obj: Object, paths: tuple[tuple[str, ...], ...], absent: str) -> str:
-    """The field as field selectors see it: the text of the first path that has one, else `absent`.
-
-    What is missing, null or no scalar has none.
-    """
-    for path in paths:
-        value: Any = obj
-        for name in path:
-            value = value.get(name) if type(value) is dict else None
-            if value is None:
-                break
+def _sections(fields: Sequence[Field]) -> Iterator[tuple[Callable[[Object, _Members], list[str]], _Members]]:
+    """The fields in their order, those of one part of the object together: it is looked up once for all of them."""
+    paths = [(field.path or field.name, field.absent) for field in fields]
+    for part, group in groupby(paths, lambda entry: _part(entry[0])):
+        members = tuple(group)
+        if part:
+            own = tuple((path.partition(".")[2], absent) for path, absent in members)
+            yield functools.partial(_texts_of_part, part), own
         else:
-            if type(value) is str:
-                if value:
-                    return intern(value)
-            elif isinstance(value, bool):
-                return "true" if value else "false"
-            elif isinstance(value, int | float):
-                return str(value)
-    return absent
+            yield _texts_of_paths, members
+
+
+def _part(path: str) -> str:
+    """The part of the object that has the field itself as a member; empty for fields that lie elsewhere."""
+    names = path.split(".")
+    return names[0] if len(names) == 2 and "|" not in path else ""  # noqa: PLR2004 - the part and its member
+
+
+def _texts_of_part(part: str, obj: Object, members: _Members) -> list[str]:
+    found = obj.get(part)
+    if type(found) is not dict:
+        return [absent for _, absent in members]
+    get = found.get
+    return [absent if (value := get(name)) is None else (_scalar_text(value) or absent) for name, absent in members]
+
+
+def _texts_of_paths(obj: Object, members: _Members) -> list[str]:
+    return [next(filter(None, (_text_at(obj, one) for one in path.split("|"))), absent) for path, absent in members]
+
+
+def _text_at(obj: Object, path: str) -> str:
+    value: Any = obj
+    for name in path.split("."):
+        value = value.get(name) if type(value) is dict else None
+    return _scalar_text(value)
+
+
+def _scalar_text(value: Any) -> str:
+    """A value as field selectors see it; what is null or no scalar has no text."""
+    if type(value) is str:
+        return intern(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int | float) else ""
