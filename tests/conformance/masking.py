@@ -180,9 +180,11 @@ def _is_of_many(value: dict[str, Any]) -> bool:
 
 def _without_ages_and_descriptions(table: dict[str, Any]) -> dict[str, Any]:
     """Pages of documentation stand above each column; one behaviour looks at them."""
-    ages = {at for at, column in enumerate(table.get("columnDefinitions") or ()) if column.get("format") != "name"}
+    # Later tables of a watch have no columns; the first one is the name in all of them.
+    names = {at for at, column in enumerate(table.get("columnDefinitions") or ()) if column.get("format") == "name"}
+    names = names or {0}
     rows = [
-        {**row, "cells": [_without_age(cell) if at in ages else cell for at, cell in enumerate(row["cells"])]}
+        {**row, "cells": [cell if at in names else _without_age(cell) for at, cell in enumerate(row["cells"])]}
         for row in table.get("rows") or ()
     ]
     columns = [{**column, "description": "<text>"} for column in table.get("columnDefinitions") or ()]

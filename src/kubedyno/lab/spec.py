@@ -76,6 +76,7 @@ def check(spec: LabSpec) -> LabSpec:
     for path in (*spec.stages, *((spec.bin_dir,) if spec.bin_dir else ())):
         if not Path(path).exists():
             raise UsageError(f"{path} does not exist: --stages names files, --bin-dir a folder of programs")
+    _refuse_without_effect(spec)
     return spec
 
 
@@ -90,6 +91,18 @@ def _check_embedded(spec: LabSpec) -> None:
     for option, given in (("--audit-log", spec.audit_log), ("--runtime-config", spec.runtime_config)):
         if given:
             raise UsageError(f"{option}: this is a setting of the real API server; use --engine local")
+
+
+def _refuse_without_effect(spec: LabSpec) -> None:
+    """An option that nothing in the lab reads would make its user believe that it was set."""
+    if spec.stages and spec.kubelet != "kwok":
+        raise UsageError("--stages are for KWOK: add --kubelet kwok")
+    if spec.scheduler_config and spec.scheduler in {NO_SCHEDULER, "reference"}:
+        raise UsageError(f"--scheduler-config: scheduler {spec.scheduler} has no configuration file")
+    if spec.feature_gates and spec.engine == "embedded" and spec.scheduler in {NO_SCHEDULER, "reference"}:
+        raise UsageError(
+            "--feature-gates: nothing in this lab has gates; use --engine local or --scheduler kube-scheduler"
+        )
 
 
 def _check_virtual(spec: LabSpec) -> None:

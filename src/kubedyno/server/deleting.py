@@ -95,12 +95,13 @@ def delete_record(state: State, kind: Kind, record: Record, options: DeleteOptio
     kept = bool(finalizers) or grace_s > 0 or bool(_content_finalizers(kind, obj))
     resource_name = kind.stored.full_name
     if not kept and not graceful:
-        if not options.dry_run:
-            state.store.delete(resource_name, record.namespace, record.name)
-        return Ended(record, gone=True)
+        last = record if options.dry_run else state.store.delete(resource_name, record.namespace, record.name)
+        return Ended(last, gone=True)
     before = codec.encode(obj)
-    if finalizers != (metadata.get("finalizers") or []):
+    if finalizers:
         metadata["finalizers"] = finalizers
+    else:
+        metadata.pop("finalizers", None)
     _mark(state, kind, obj, grace_s)
     marked = record
     if codec.encode(obj) != before:
@@ -110,7 +111,7 @@ def delete_record(state: State, kind: Kind, record: Record, options: DeleteOptio
         marked = state.dry_record(stored, record) if options.dry_run else state.store.replace(resource_name, stored)
     if not kept and not options.dry_run:
         # A pod is marked even when it goes at once: watchers see that it was asked to, and then that it is gone.
-        state.store.delete(resource_name, record.namespace, record.name)
+        marked = state.store.delete(resource_name, record.namespace, record.name)
     return Ended(marked, gone=not kept)
 
 

@@ -100,7 +100,7 @@ async def _body(request: web.BaseRequest) -> bytes:
 
 
 def _response(answer: Answer) -> web.Response:
-    headers = CIMultiDict({"Content-Type": answer.content_type})
+    headers = CIMultiDict({"Content-Type": answer.content_type} if answer.content_type else {})
     for name, value in answer.headers:
         headers[name] = value
     for text in answer.warnings:

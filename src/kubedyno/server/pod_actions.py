@@ -97,8 +97,11 @@ def no_token(_state: State, _route: Route, _request: Request) -> Answer:
     raise messages.Refused(status.failure(501, "service accounts have no tokens here", reason="NotImplemented"))
 
 
-def no_containers(_state: State, route: Route, _request: Request) -> Answer:
-    """What needs a container runtime: logs, exec, attach, port forwarding."""
+def no_containers(state: State, route: Route, _request: Request) -> Answer:
+    """What needs a container runtime: logs, exec, attach, port forwarding. A pod without a node has an empty log."""
+    record = reading.find(state, route.kind, route.namespace, route.name)
+    if route.subresource == "log" and not codec.decode(record.data)["spec"].get("nodeName"):
+        return Answer(204, b"", "")
     said = (
         f"pods/{route.subresource}: no container runs behind a pod of the embedded engine; "
         "what it would print or answer cannot be had"

@@ -4,6 +4,7 @@ import base64
 import functools
 import string
 from collections.abc import Iterable, Sequence
+from posixpath import normpath
 
 import msgspec
 
@@ -263,7 +264,10 @@ def _decoded(text: str) -> _Token:
             f'"{token.version}"'
         )
     if not token.start:
-        raise bad_request("invalid continue token: continue key is not valid: encoded start key empty")
+        raise bad_request(f"{invalid}encoded start key empty")
+    place = f"/{token.start.removeprefix('/')}"
+    if normpath(place) != place:
+        raise bad_request(f"{invalid}{token.start}")  # it would lead out of the collection
     return token
 
 

@@ -116,7 +116,7 @@ async def alternatives_are_kept_in_order(api: Api) -> None:
     assert [item["name"] for item in answer["spec"]["devices"]["requests"][0]["firstAvailable"]] == ["big", "small"]
 
 
-@behaviour
+@behaviour(differs="expressions")
 async def a_selector_is_an_expression(api: Api) -> None:
     selectors = [{"cel": {"expression": "device.driver =="}}]
     exactly = {"deviceClassName": CLASS, "selectors": selectors}

@@ -244,7 +244,7 @@ async def a_volume_is_pending(api: Api) -> None:
     assert answer["spec"]["persistentVolumeReclaimPolicy"] == "Retain"
 
 
-@behaviour
+@behaviour(differs="empty-or-absent")
 async def a_volume_needs_a_size_and_a_source(api: Api) -> None:
     body = volume(api.own("volume"), capacity={}, hostPath=None)
     answer = await api.create(body)
@@ -319,7 +319,7 @@ async def a_service_becomes_another_type(api: Api) -> None:
     assert answer["spec"]["type"] == "NodePort"
 
 
-@behaviour
+@behaviour(differs="tokens")
 async def a_token_of_a_service_account_is_issued(api: Api) -> None:
     body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
     path = f"/api/v1/namespaces/{api.namespace}/serviceaccounts/default/token"

@@ -356,3 +356,49 @@ async def a_collection_of_custom_objects_goes(api: Api) -> None:
     answer = await api.delete_all(at)
     assert answer.code == 200
     assert (await api.list(at))["items"] == []
+
+
+@behaviour
+async def another_version_in_the_body_is_refused(api: Api) -> None:
+    at = await define(api)
+    for version in (f"{group(api)}/v9", "apps/v1", ""):
+        answer = await api.create(of(version, "Widget", "widget"), at=at)
+        assert answer.code == 400
+
+
+@behaviour
+async def a_patch_cannot_change_kind_or_version(api: Api) -> None:
+    at = await define(api)
+    await api.create(widget(group(api)), at=at)
+    kind = await api.merge(at, "widget", {"kind": "Gadget"})
+    assert kind.causes == ["kind"]
+    version = await api.merge(at, "widget", {"apiVersion": "other.example.com/v1"})
+    assert version.causes == ["apiVersion"]
+
+
+@behaviour
+async def a_negative_scale_breaks_their_rules(api: Api) -> None:
+    at = await define(api, subresources=SUBRESOURCES)
+    await api.create(widget(group(api), size=3), at=at)
+    answer = await api.merge(at, "widget", {"spec": {"replicas": -1}}, "scale")
+    assert answer.code == 422
+
+
+@behaviour
+async def a_scale_without_replicas_is_written(api: Api) -> None:
+    at = await define(api, subresources=SUBRESOURCES)
+    await api.create(widget(group(api)), at=at)
+    answer = await api.merge(at, "widget", {"spec": {"replicas": 2}}, "scale")
+    assert answer["spec"] == {"replicas": 2}
+    assert (await api.get(at, "widget"))["spec"]["size"] == 2
+
+
+@behaviour
+async def paths_below_their_group_that_lead_nowhere(api: Api) -> None:
+    at = await define(api)
+    await api.create(widget(group(api)), at=at)
+    for path in (f"{at.root}/namespaces/{api.namespace}/gadgets", f"{at.root}/widgets/widget", f"/apis/{at.group}/v9"):
+        answer = await api.send("GET", path)
+        assert (answer.code, answer.body) == (404, "404 page not found\n")
+    below = await api.send("GET", f"{api.path(at, 'widget')}/nobody")
+    assert below.reason == "NotFound"

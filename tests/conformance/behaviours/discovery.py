@@ -227,3 +227,20 @@ async def metrics_have_the_names_of_the_real_ones(api: Api) -> None:
     for name in ("apiserver_request_total", "apiserver_request_duration_seconds_bucket"):
         api.note(name, name in str(answer.body))
         assert name in str(answer.body)
+
+
+@behaviour
+async def health_of_one_check(api: Api) -> None:
+    for path in ("/healthz/etcd", "/livez/ping", "/readyz/log"):
+        answer = await api.send("GET", path)
+        assert (answer.code, answer.body) == (200, "ok")
+    nobody = await api.send("GET", "/readyz/nobody")
+    assert nobody.code == 404
+
+
+@behaviour
+async def old_versions_warn_whoever_asks(api: Api) -> None:
+    endpoints = await api.send("GET", f"/api/v1/namespaces/{api.namespace}/endpoints/missing")
+    assert (endpoints.code, len(endpoints.warnings)) == (404, 1)
+    classes = await api.send("GET", "/apis/resource.k8s.io/v1beta2/deviceclasses/missing")
+    assert (classes.code, len(classes.warnings)) == (404, 1)

@@ -117,3 +117,17 @@ async def a_name_of_the_other_group_is_taken(api: Api) -> None:
 async def an_update_may_create_an_event(api: Api) -> None:
     answer = await api.replace(core_event("a", api.namespace))
     assert answer.code == 201
+
+
+@behaviour
+async def an_event_of_the_other_group_is_refused(api: Api) -> None:
+    body = {"apiVersion": "v1", "kind": "Event", "metadata": {"name": "one"}}
+    answer = await api.send("POST", f"/apis/events.k8s.io/v1/namespaces/{api.namespace}/events", body)
+    assert answer.code == 400
+
+
+@behaviour
+async def something_else_than_an_event_is_refused(api: Api) -> None:
+    body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "one"}}
+    answer = await api.send("POST", f"/apis/events.k8s.io/v1/namespaces/{api.namespace}/events", body)
+    assert answer.code == 400

@@ -136,3 +136,25 @@ async def a_pending_pod_is_evicted_whatever_its_budget(api: Api) -> None:
     await api.create(budget(maxUnavailable=0), recorded=False)
     answer = await api.post(PODS, "pod", "eviction", eviction())
     assert answer.code == 201
+
+
+@behaviour
+async def an_eviction_of_the_first_version(api: Api) -> None:
+    await api.create(pod(nodeName="here"))
+    answer = await api.post(PODS, "pod", "eviction", {**eviction(), "apiVersion": "policy/v1beta1"})
+    assert answer.code == 201
+
+
+@behaviour
+async def an_eviction_of_the_wrong_kind_is_refused(api: Api) -> None:
+    await api.create(pod())
+    answer = await api.post(PODS, "pod", "eviction", pod())
+    assert answer.code == 400
+
+
+@behaviour
+async def a_dry_eviction_by_its_options_does_nothing(api: Api) -> None:
+    await api.create(pod(nodeName="here"))
+    answer = await api.post(PODS, "pod", "eviction", eviction(dryRun=["All"]))
+    assert answer.code == 201
+    assert "deletionTimestamp" not in (await api.get(PODS, "pod")).meta

@@ -211,7 +211,7 @@ async def columns_of_other_kinds(api: Api) -> None:
         assert answer["kind"] == "Table"
 
 
-@behaviour
+@behaviour(differs="column-descriptions")
 async def columns_are_described(api: Api) -> None:
     answer = await api.list(PODS, accept=TABLE, recorded=False)
     api.note("descriptions", {column["name"]: column["description"] for column in answer["columnDefinitions"]})

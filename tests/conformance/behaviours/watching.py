@@ -382,7 +382,7 @@ async def nodes_are_watched_by_name(api: Api) -> None:
 @behaviour
 async def a_bookmark_comes_before_the_end(api: Api) -> None:
     start = await version(api, JOBS)
-    async with api.watch(JOBS, resourceVersion=start, allowWatchBookmarks="true", timeoutSeconds=4) as watch:
+    async with api.watch(JOBS, resourceVersion=start, allowWatchBookmarks="true", timeoutSeconds=8) as watch:
         (frame,) = await watch.next()
     assert frame.type == "BOOKMARK"
     assert "annotations" not in frame.object["metadata"]

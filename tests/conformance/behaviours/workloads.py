@@ -192,3 +192,49 @@ async def a_status_with_more_ready_than_there_are_is_refused(api: Api) -> None:
     patch = {"status": {"replicas": 1, "readyReplicas": 2}}
     answer = await api.merge(REPLICA_SETS, "other", patch, "status")
     assert answer.causes == ["status.readyReplicas"]
+
+
+@behaviour(controlled=True)
+async def unknown_fields_of_a_scale_are_warned_of(api: Api) -> None:
+    await api.create(replica_set())
+    patched = await api.merge(REPLICA_SETS, "set", {"spec": {"replica": 1}}, "scale")
+    assert patched.warnings
+    body = of("autoscaling/v1", "Scale", "set", spec={"replicas": 0, "replica": 1})
+    replaced = await api.send("PUT", api.path(REPLICA_SETS, "set", "scale"), body)
+    assert replaced.warnings
+
+
+@behaviour(controlled=True)
+async def a_scale_of_text_is_refused(api: Api) -> None:
+    await api.create(replica_set())
+    body = of("autoscaling/v1", "Scale", "set", spec={"replicas": "many"})
+    answer = await api.send("PUT", api.path(REPLICA_SETS, "set", "scale"), body)
+    assert answer.code == 400
+
+
+@behaviour(controlled=True)
+async def a_scale_of_another_version_is_refused(api: Api) -> None:
+    await api.create(replica_set())
+    body = of("nobody.example.com/v1", "Scale", "set", spec={"replicas": 0})
+    answer = await api.send("PUT", api.path(REPLICA_SETS, "set", "scale"), body)
+    assert answer.code == 400
+
+
+@behaviour(controlled=True)
+async def a_scale_needs_its_name(api: Api) -> None:
+    await api.create(replica_set())
+    other = await api.send(
+        "PUT", api.path(REPLICA_SETS, "set", "scale"), of("autoscaling/v1", "Scale", "other", spec={"replicas": 0})
+    )
+    assert other.code == 400
+    nobody = await api.send("PUT", api.path(REPLICA_SETS, "set", "scale"), {"spec": {"replicas": 0}})
+    assert nobody.code == 400
+
+
+@behaviour(controlled=True)
+async def a_scale_of_another_object_conflicts(api: Api) -> None:
+    await api.create(replica_set())
+    body = of("autoscaling/v1", "Scale", "set", spec={"replicas": 0})
+    body["metadata"]["uid"] = "00000000-0000-4000-8000-000000000000"
+    answer = await api.send("PUT", api.path(REPLICA_SETS, "set", "scale"), body)
+    assert answer.code == 409

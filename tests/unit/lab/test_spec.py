@@ -92,6 +92,15 @@ def test_a_lab_is_embedded_unless_it_says_otherwise() -> None:
         ({"scheduler": "kube-schedular"}, "--scheduler kube-schedular: did you mean 'kube-scheduler'?"),
         ({"nodes": -1}, "--nodes -1: a lab has 0 to 50000 nodes"),
         ({"nodes": 50_001}, "--nodes 50001: a lab has 0 to 50000 nodes"),
+        ({"stages": ("/",), "kubelet": "builtin"}, "--stages are for KWOK: add --kubelet kwok"),
+        (
+            {"scheduler": "reference", "scheduler_config": {"a": 1}},
+            "--scheduler-config: scheduler reference has no configuration file",
+        ),
+        (
+            {"feature_gates": {"A": True}},
+            "--feature-gates: nothing in this lab has gates; use --engine local or --scheduler kube-scheduler",
+        ),
         (
             {"stages": ("/no/such/file",)},
             "/no/such/file does not exist: --stages names files, --bin-dir a folder of programs",
