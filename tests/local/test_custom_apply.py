@@ -1,11 +1,11 @@
 """Server-side apply to custom objects on the real API server, which follows the schema; ours beside it."""
 
-import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
 import pytest
+from tests.definitions import defined
 
 from kubedyno.client.errors import ApiError
 from kubedyno.client.rest import Client
@@ -185,29 +185,6 @@ HISTORIES: dict[str, History] = {
         ("editor", "merge", {"spec": {"inner": {"deep": {"a": "changed"}}}}),
     ],
 }
-
-
-@contextlib.asynccontextmanager
-async def defined(client: Client, wanted: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
-    """A definition that is established, for the duration of a block."""
-    await client.create(DEFINITIONS, wanted)
-    name = wanted["metadata"]["name"]
-    try:
-        while True:
-            found = await client.get(DEFINITIONS, name)
-            plural, group = name.split(".", 1)
-            version_name = found["spec"]["versions"][0]["name"]
-            served = await client.request_raw("GET", f"/apis/{group}/{version_name}/{plural}")
-            if meta.is_condition_true(found, "Established") and served.status == 200:
-                break
-            await client.clock.sleep(0.05)
-        yield found
-    finally:
-        try:
-            await client.delete(DEFINITIONS, name)
-        except ApiError as error:
-            if not error.is_not_found:
-                raise
 
 
 @pytest.fixture(scope="module")

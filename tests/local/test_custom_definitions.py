@@ -1,12 +1,12 @@
 """Custom resource definitions as the real API server judges them, and what becomes of them there; ours beside it."""
 
-import contextlib
 import os
 from collections.abc import AsyncIterator, Awaitable
 from typing import Any
 
 import msgspec
 import pytest
+from tests.definitions import defined
 
 from kubedyno.client.errors import ApiError
 from kubedyno.client.rest import Client
@@ -261,29 +261,6 @@ BODIES: list[dict[str, Any]] = [
     webhook(service={"name": "a", "namespace": "b", "path": "/convert"}),
     webhook(service={"name": "", "namespace": "b", "path": "no//Slash", "port": 0}),
 ]
-
-
-@contextlib.asynccontextmanager
-async def defined(client: Client, wanted: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
-    """A definition that is established, for the duration of a block."""
-    await client.create(DEFINITIONS, wanted)
-    name = wanted["metadata"]["name"]
-    try:
-        while True:
-            found = await client.get(DEFINITIONS, name)
-            plural, group = name.split(".", 1)
-            version_name = found["spec"]["versions"][0]["name"]
-            served = await client.request_raw("GET", f"/apis/{group}/{version_name}/{plural}")
-            if meta.is_condition_true(found, "Established") and served.status == 200:
-                break
-            await client.clock.sleep(0.05)
-        yield found
-    finally:
-        try:
-            await client.delete(DEFINITIONS, name)
-        except ApiError as error:
-            if not error.is_not_found:
-                raise
 
 
 def comparable(obj: dict[str, Any]) -> dict[str, Any]:
