@@ -102,6 +102,14 @@ class Watch:
                 self._note(frames[-1])
         return frames
 
+    async def change(self) -> Frame:
+        """The next frame that tells of an object: a server may send bookmarks at any time."""
+        while True:
+            (frame,) = await self.next(recorded=False)
+            if frame.type != "BOOKMARK":
+                self._note(frame)
+                return frame
+
     async def rest(self) -> list[Frame]:
         """All frames until the server ends the watch."""
         frames = []

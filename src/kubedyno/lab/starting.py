@@ -24,7 +24,7 @@ from kubedyno.lab.programs import Provided
 from kubedyno.lab.steering import SchedulerControl
 from kubedyno.model.settings import Setting
 from kubedyno.plane import embedded, kubeconfigs, pki
-from kubedyno.plane.activity import Activities, Connect, hosting
+from kubedyno.plane.activity import Activities, hosting
 from kubedyno.plane.balancing import balance
 from kubedyno.plane.component import set_name
 from kubedyno.plane.controller_manager import PROGRAM as MANAGER
@@ -73,8 +73,7 @@ async def started(
         if plan.control_plane.balancer is not None:
             await stack.enter_async_context(balance(plan.control_plane.balancer, prober=prober, clock=clock))
         client = await stack.enter_async_context(_connected(plan, admin, token, clock))
-        connect = _connector(client)
-        activities = await stack.enter_async_context(hosting(connect, clock=clock, seed=plan.spec.seed))
+        activities = await stack.enter_async_context(hosting(client, clock=clock, seed=plan.spec.seed))
         with told(progress, clock, _what(plan)):
             await _start(plan, client, supervisor, activities, provided.crd_folders)
         settings = await effective_settings(plan, supervisor.processes, prober)
@@ -90,16 +89,6 @@ async def started(
             kubeconfig=admin,
             settings=tuple(settings),
         )
-
-
-def _connector(client: Client) -> Connect:
-    """Clients for the activities: on the embedded engine each is known by its own program."""
-    transport = client.transport
-
-    def connect(program: str) -> Client:
-        return Client(transport.as_program(program), clock=client.clock) if isinstance(transport, InProcess) else client
-
-    return connect
 
 
 @contextlib.asynccontextmanager

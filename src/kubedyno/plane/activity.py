@@ -19,13 +19,9 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     """What an activity works with."""
 
     client: Client
-    """A client that the server knows by the activity's program."""
+    """It writes in the name of the activity's program."""
     clock: Clock
     seed: int
-
-
-Connect = Callable[[str], Client]
-"""A client of the lab's server for a program of that name, which managedFields then tell."""
 
 
 class Activity(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +32,7 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
     """As a component's."""
     run: Callable[[Ground], Coroutine[Any, Any, None]]
     program: str = "kubedyno"
-    """What the server knows its client by."""
+    """Whom `managedFields` name as the owner of what it writes."""
     decides: bool = False
     """Whether a paused scheduler is one without it."""
 
@@ -44,8 +40,8 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
 class Activities:
     """The running activities of one lab."""
 
-    def __init__(self, connect: Connect, *, clock: Clock, seed: int, group: asyncio.TaskGroup) -> None:
-        self._connect = connect
+    def __init__(self, client: Client, *, clock: Clock, seed: int, group: asyncio.TaskGroup) -> None:
+        self._client = client
         self._clock = clock
         self._seed = seed
         self._group = group
@@ -61,7 +57,7 @@ class Activities:
         """Start activities; one that fails ends the block that owns them all."""
         for activity in activities:
             self._known[activity.name] = activity
-            ground = Ground(client=self._connect(activity.program), clock=self._clock, seed=self._seed)
+            ground = Ground(client=self._client.known_as(activity.program), clock=self._clock, seed=self._seed)
             self._tasks[activity.name] = self._group.create_task(activity.run(ground), name=activity.name)
 
     async def stop(self, names: Iterable[str]) -> None:
@@ -79,10 +75,10 @@ class Activities:
 
 
 @contextlib.asynccontextmanager
-async def hosting(connect: Connect, *, clock: Clock, seed: int) -> AsyncIterator[Activities]:
+async def hosting(client: Client, *, clock: Clock, seed: int) -> AsyncIterator[Activities]:
     """Activities for the duration of the block."""
     async with tasks.owning() as group:
-        activities = Activities(connect, clock=clock, seed=seed, group=group)
+        activities = Activities(client, clock=clock, seed=seed, group=group)
         try:
             yield activities
         finally:

@@ -51,10 +51,9 @@ def controllers(profile: Profile) -> Activity:
         settings = msgspec.structs.replace(settings, node_grace_s=profile.node_grace_s)
 
     async def run(ground: Ground) -> None:
-        client = ground.client.known_as(MANAGER)
-        await run_controllers(client, clock=ground.clock, seed=ground.seed, settings=settings)
+        await run_controllers(ground.client, clock=ground.clock, seed=ground.seed, settings=settings)
 
-    return Activity(name=CONTROLLERS, role="control-plane", run=run, program="kube-controller-manager")
+    return Activity(name=CONTROLLERS, role="control-plane", run=run, program=MANAGER)
 
 
 def new_token() -> str:

@@ -132,6 +132,11 @@ class BuiltIn(msgspec.Struct, frozen=True, kw_only=True):
             return strategies.warnings_on_create(new, self.resource)
         return strategies.warnings_on_update(new, old, self.resource)
 
+    @property
+    def replicas_path(self) -> tuple[str, ...]:
+        """As the kinds with replicas have it."""
+        return "spec", "replicas"
+
     def scale_of(self, obj: Object, *, absent: int | None = None) -> Object:
         """As the kinds with replicas have it: they always say how many."""
         del absent

@@ -127,6 +127,11 @@ class Kind(Protocol):
         """What a client is warned of, beside unknown fields."""
         ...
 
+    @property
+    def replicas_path(self) -> tuple[str, ...]:
+        """The names of the fields that lead to its number of replicas, if it has a scale."""
+        ...
+
     def scale_of(self, obj: Object, *, absent: int | None = None) -> Object:
         """Its Scale. `absent` is for one that does not say how many replicas it wants: None refuses it."""
         ...

@@ -135,6 +135,12 @@ class Custom(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         """Of finalizers without a domain."""
         return finalizer_warnings(new, old)
 
+    @property
+    def replicas_path(self) -> tuple[str, ...]:
+        """By the path that its definition names."""
+        scale = self.kind.scale
+        return () if scale is None else tuple(scale.spec_replicas.removeprefix(".").split("."))
+
     def scale_of(self, obj: Object, *, absent: int | None = None) -> Object:
         """By the paths that its definition names."""
         try:

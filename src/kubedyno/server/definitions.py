@@ -11,7 +11,7 @@ from kubedyno.kinds.custom.kinds import kinds_of
 from kubedyno.kube import codec, meta
 from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import CRDS, Resource
-from kubedyno.server import deleting
+from kubedyno.server import deleting, owning
 from kubedyno.server.catalogue import Kind
 from kubedyno.server.custom import Custom, custom
 from kubedyno.server.options import DeleteOptions
@@ -20,6 +20,9 @@ from kubedyno.store.errors import NotFound
 from kubedyno.store.records import Field, Record
 
 PLURAL: Final = CRDS.plural
+
+_MANAGER: Final = "kube-apiserver"
+"""Its controllers live in the server."""
 
 
 def settle(state: State, name: str) -> None:
@@ -59,6 +62,9 @@ def settle_after(state: State, kind: Kind) -> None:
 
 def _written(state: State, before: Object, after: Object) -> Object:
     if after != before:
+        kind = state.catalogue.of(CRDS)
+        after = {**after, "metadata": {**after["metadata"]}}
+        owning.own_updated(kind, after, before, manager=_MANAGER, subresource="status", now=state.now())
         state.store.replace(CRDS.full_name, after)
     return after
 

@@ -26,10 +26,6 @@ class InProcess:
         self._cost_s = cost_s
         self._user_agent = user_agent
 
-    def as_program(self, name: str) -> "InProcess":
-        """The same for a client that the server knows by another program."""
-        return InProcess(self.api, clock=self._clock, cost_s=self._cost_s, user_agent=name)
-
     @property
     def server(self) -> str:
         """The URL of the server, for messages."""

@@ -55,6 +55,17 @@ def own_updated(kind: Kind, new: Object, old: Object, *, manager: str, subresour
     _enter(new, after)
 
 
+def has_owner(obj: Object, path: Sequence[str]) -> bool:
+    """Whether anybody owns the field at a path: a Scale whose replicas nobody owns is not followed."""
+    for entry in obj["metadata"].get("managedFields") or ():
+        tree = entry.get("fieldsV1") or {}
+        for name in path:
+            tree = tree.get(f"f:{name}") if tree is not None else None
+        if tree is not None:
+            return True
+    return False
+
+
 def applied(
     kind: Kind, config: Object, old: Object | None, *, manager: str, subresource: str, force: bool, now: str
 ) -> Object:

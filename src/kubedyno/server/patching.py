@@ -49,7 +49,7 @@ def patch(state: State, route: Route, request: Request) -> Answer:
     warnings: list[str] = []
 
     def make(old: Object) -> Object:
-        patched = _patched(kind, media, request.body, old)
+        patched = patched_object(kind, media, request.body, old)
         updating.check_names(patched, route)
         return understood_patch(kind, patched, old, options, warnings)
 
@@ -123,7 +123,7 @@ def _change(route: Route, options: WriteOptions, *, owners_known: bool = False) 
     )
 
 
-def _patched(kind: Kind, media: str, body: bytes, old: Object) -> Object:
+def patched_object(kind: Kind, media: str, body: bytes, old: Object) -> Object:
     """The old object with the patch applied."""
     try:
         if media == JSON_PATCH:

@@ -11,7 +11,7 @@ from kubedyno.server.builtin import built_in_kind
 from kubedyno.server.catalogue import Kind
 from kubedyno.server.messages import MODIFIED, Answer, Refused, Request, bad_request, conflict
 from kubedyno.server.options import WriteOptions, write_options
-from kubedyno.server.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
+from kubedyno.server.patching import APPLY_PATCHES, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from kubedyno.server.routing import Route
 from kubedyno.server.state import State
 from kubedyno.server.updating import Change
@@ -44,8 +44,24 @@ def write_scale(state: State, route: Route, request: Request) -> Answer:
     if replicas < 0 and not kind.is_custom:  # of custom ones its rules tell
         found = [problems.invalid("spec.replicas", replicas, "must be greater than or equal to 0")]
         raise Refused(problems.invalid_status("Scale", "autoscaling", route.name, found))
-    change = Change(kind=kind, namespace=route.namespace, name=route.name, subresource="scale", options=options)
-    written, warnings = updating.write(state, change, record, lambda obj: kind.with_replicas(obj, replicas))
+    uid, replaces = metadata.get("uid") or "", request.method == "PUT"
+    if uid and uid != old["metadata"]["uid"] and not replaces:
+        said = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['metadata']['uid']}"
+        raise conflict(msgspec.structs.replace(kind.resource, plural=f"{kind.resource.plural}/scale"), route.name, said)
+    change = Change(
+        kind=kind,
+        namespace=route.namespace,
+        name=route.name,
+        subresource="scale",
+        options=options,
+        names_state=replaces,
+    )
+
+    def make(obj: Object) -> Object:
+        made = kind.with_replicas(obj, replicas)
+        return {**made, "metadata": {**made["metadata"], "uid": uid}} if uid else made
+
+    written, warnings = updating.write(state, change, record, make)
     shown = kind.scale_of(kind.from_stored(codec.decode(written.data)))
     return Answer(200, codec.encode(shown), warnings=(*read.warnings, *warnings))
 
@@ -55,28 +71,18 @@ def _asked(kind: Kind, request: Request, before: Object, options: WriteOptions) 
     if request.method == "PUT":
         return bodies.read_object(_SCALES, request.body, request.content_type, options.validation)
     media = bodies.media_type(request.content_type)
-    if media == JSON_PATCH:
-        patched = patches.apply_json_patch(before, msgspec.json.decode(request.body))
-    elif (
-        media == MERGE_PATCH
-        or (media == STRATEGIC_PATCH and not kind.is_custom)
-        or media.startswith("application/apply-patch")
-    ):
-        patched = patches.apply_merge_patch(before, _decoded(request.body))
+    if media in APPLY_PATCHES:
+        try:
+            patched = patches.apply_merge_patch(before, bodies.yaml_object(request.body))
+        except ValueError as error:
+            raise bad_request(f"error decoding YAML: {error}") from error
+    elif media in {JSON_PATCH, MERGE_PATCH} or (media == STRATEGIC_PATCH and not kind.is_custom):
+        patched = patching.patched_object(_SCALES, media, request.body, before)
     else:
         raise patching.unknown_patch(kind)
-    understood = _SCALES.read(_object(patched))
-    if understood.error:
-        text = codec.encode(patched).decode()
-        raise Refused(problems.invalid_status("", "", "", [problems.invalid("patch", text, understood.error)]))
-    return Read(understood.object, bodies.complaints(_SCALES, bodies.unknown_fields(understood), options.validation))
-
-
-def _decoded(body: bytes) -> Object:
-    try:
-        return codec.decode(body)
-    except (ValueError, RecursionError) as error:
-        raise bad_request(f"couldn't get version/kind; json parse error: {error}") from error
+    warnings: list[str] = []
+    scale = patching.understood_patch(_SCALES, _object(patched), before, options, warnings)
+    return Read(scale, tuple(warnings))
 
 
 def _object(value: object) -> Object:

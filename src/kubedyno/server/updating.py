@@ -97,7 +97,8 @@ def write(state: State, change: Change, record: Record, make: Callable[[Object],
     if not change.owners_known:
         # Of what is written through a Scale the server forgets when it was.
         when = "" if change.subresource == "scale" else now
-        owning.own_updated(kind, new, old, manager=change.options.manager, subresource=change.subresource, now=when)
+        if change.subresource != "scale" or owning.has_owner(old, kind.replicas_path):
+            owning.own_updated(kind, new, old, manager=change.options.manager, subresource=change.subresource, now=when)
     admission.admit_update(new, old, resource, state, subresource=change.subresource)
     if not change.subresource:
         state.addresses.allocate(resource, new, old)

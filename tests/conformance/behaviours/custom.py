@@ -359,6 +359,19 @@ async def a_collection_of_custom_objects_goes(api: Api) -> None:
 
 
 @behaviour
+async def the_server_owns_the_status_of_a_definition(api: Api) -> None:
+    await define(api)
+
+    async def established() -> bool:
+        now = await api.get(CRDS, f"widgets.{group(api)}", recorded=False)
+        return {item["type"] for item in now["status"].get("conditions", ())} >= {"NamesAccepted", "Established"}
+
+    await api.until(established)
+    answer = await api.get(CRDS, f"widgets.{group(api)}")
+    assert {entry["manager"] for entry in answer.meta["managedFields"]} == {"kubedyno", "kube-apiserver"}
+
+
+@behaviour
 async def another_version_in_the_body_is_refused(api: Api) -> None:
     at = await define(api)
     for version in (f"{group(api)}/v9", "apps/v1", ""):

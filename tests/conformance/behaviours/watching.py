@@ -177,7 +177,7 @@ async def initial_events_end_with_a_bookmark(api: Api) -> None:
         assert [frame.type for frame in frames] == ["ADDED", "ADDED", "BOOKMARK"]
         assert frames[2].object["metadata"]["annotations"] == {INITIAL_END: "true"}
         await api.delete(CONFIG_MAPS, "a")
-        assert told(await watch.next()) == [("DELETED", "a")]
+        assert told([await watch.change()]) == [("DELETED", "a")]
 
 
 @behaviour

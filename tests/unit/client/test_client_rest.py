@@ -39,6 +39,15 @@ async def test_names_and_selectors_are_quoted(client: Client, stub: Stub) -> Non
     assert stub.seen[1].query == {"labelSelector": "app in (a, b),x!=y&z", "fieldSelector": "spec.nodeName=n"}
 
 
+async def test_a_client_known_as_somebody_writes_as_that_manager(client: Client, stub: Stub) -> None:
+    other = client.known_as("somebody")
+    stub.on("POST", COLLECTION, reply(pod("a"), code=201))
+    await other.create(PODS, pod("a"))
+    await other.create(PODS, pod("a"), field_manager="me")
+    await client.create(PODS, pod("a"))
+    assert [seen.query.get("fieldManager") for seen in stub.seen] == ["somebody", "me", None]
+
+
 async def test_list_gives_one_page(client: Client, stub: Stub) -> None:
     page = pod_list(pod("a"), version=7, token="more")
     stub.on("GET", COLLECTION, reply(page))

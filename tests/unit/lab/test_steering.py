@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from kubedyno.client.rest import Client
+from kubedyno.client.transport import Transport
 from kubedyno.kit.clock import RealClock
 from kubedyno.kit.errors import UsageError
 from kubedyno.lab.steering import How, SchedulerControl
@@ -110,7 +111,7 @@ class Thinking:
 
 @pytest.fixture
 async def hosted() -> AsyncIterator[Activities]:
-    async with hosting(lambda _program: cast("Client", None), clock=RealClock(), seed=0) as made:
+    async with hosting(Client(cast("Transport", None)), clock=RealClock(), seed=0) as made:
         yield made
 
 

@@ -7,6 +7,7 @@ from typing import Any, cast
 import pytest
 
 from kubedyno.client.rest import Client
+from kubedyno.client.transport import Transport
 from kubedyno.kit.clock import VirtualClock
 from kubedyno.kit.errors import EngineError
 from kubedyno.plane import activity
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.unit
 
 def hosting() -> AbstractAsyncContextManager[Activities]:
     """Activities that nobody needs a client for."""
-    return activity.hosting(lambda _program: cast("Client", None), clock=VirtualClock(), seed=7)
+    return activity.hosting(Client(cast("Transport", None)), clock=VirtualClock(), seed=7)
 
 
 class Diary:

@@ -164,6 +164,16 @@ def test_a_resource_that_comes_late_was_empty_before_and_shares_the_compaction(s
     invariants.validate(store)
 
 
+def test_a_resource_that_starts_now_has_no_history_before(store: Store) -> None:
+    store.create("pods", pod("a"))
+    store.create("pods", pod("b"))
+    store.declare("jobs.batch", starts_now=True)
+    with pytest.raises(Expired):
+        store.events("jobs.batch", 1)
+    assert list(store.events("jobs.batch", store.revision)) == []
+    invariants.validate(store)
+
+
 def test_the_bound_holds_for_each_resource_by_itself() -> None:
     store = Store(keep_events=2)
     store.declare("pods")

@@ -33,7 +33,7 @@ class Reference:
         async def run(ground: Ground) -> None:
             await schedule(ground.client, clock=ground.clock, seed=ground.seed, cycle_s=cycle_s)
 
-        return (Activity(name=_NAME, role="scheduler", run=run, decides=True),)
+        return (Activity(name=_NAME, role="scheduler", run=run, program="kubedyno-scheduler", decides=True),)
 
     def base_objects(self) -> list[dict[str, Any]]:
         """It needs nothing."""

@@ -26,6 +26,7 @@ from kubedyno.kube.resources import (
     PERSISTENT_VOLUME_CLAIMS,
     POD_GROUPS,
     PODS,
+    PRIORITY_CLASSES,
     Resource,
     by_kind,
 )
@@ -232,6 +233,16 @@ def test_three_namespaces_cannot_be_deleted() -> None:
         with pytest.raises(Denied) as denied:
             admission.admit_delete(NAMESPACES, name)
         assert denied.value.status.message == f'namespaces "{name}" is forbidden: this namespace may not be deleted'
+
+
+def test_the_priority_classes_of_the_system_cannot_be_deleted() -> None:
+    admission.admit_delete(PRIORITY_CLASSES, "polite")
+    with pytest.raises(Denied) as denied:
+        admission.admit_delete(PRIORITY_CLASSES, "system-node-critical")
+    assert denied.value.status.message == (
+        'priorityclasses.scheduling.k8s.io "system-node-critical" is forbidden: '
+        "this is a system priority class and cannot be deleted"
+    )
 
 
 def test_a_class_gives_its_priority_and_policy() -> None:

@@ -363,6 +363,13 @@ def test_a_job_selects_its_pods_by_its_uid() -> None:
     assert spec == before
 
 
+def test_a_job_without_labels_has_those_of_its_template() -> None:
+    made = created(JOBS, spec={"template": {}})
+    assert made["metadata"]["labels"] == made["spec"]["template"]["metadata"]["labels"]
+    own = created(JOBS, metadata={"labels": {"a": "b"}}, spec={"template": {}})
+    assert own["metadata"]["labels"] == {"a": "b"}
+
+
 def test_a_job_with_a_selector_of_its_own_is_left_alone() -> None:
     spec = {"manualSelector": True, "selector": {"matchLabels": {"a": "b"}}, "template": {}}
     assert created(JOBS, spec=spec)["spec"] == spec
