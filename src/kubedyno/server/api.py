@@ -10,7 +10,7 @@ from kubedyno.server import documents, messages
 from kubedyno.server.dispatching import verb_and_handler
 from kubedyno.server.messages import Answer, Refused, Request, refusal
 from kubedyno.server.metrics import Metrics
-from kubedyno.server.routing import Route, find_route
+from kubedyno.server.routing import Route, Routes
 from kubedyno.server.state import State
 from kubedyno.server.watching import Watch
 
@@ -23,6 +23,7 @@ class Api:
     def __init__(self, state: State) -> None:
         self.state = state
         self.metrics = Metrics(state.clock)
+        self._routes = Routes(state.catalogue)
         self._documents = documents.Documents(state.catalogue)
 
     def handle(self, request: Request) -> Answer | Watch:
@@ -32,7 +33,7 @@ class Api:
         route: Route | None = None
         made: Answer | Watch
         try:
-            route = find_route(request.path, self.state.catalogue)
+            route = self._routes.find(request.path)
             if route is None:
                 made = self._beside_resources(request)
             else:

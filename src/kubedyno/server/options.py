@@ -1,5 +1,6 @@
 """What a request says beside its object: the options of writes, lists, watches and deletes, checked."""
 
+import functools
 from collections.abc import Mapping
 from typing import Literal
 
@@ -68,6 +69,8 @@ class DeleteOptions(msgspec.Struct, frozen=True, kw_only=True):
 def write_options(request: Request, kind: str) -> WriteOptions:
     """The options of a create, update or patch; `kind` names them in errors (`CreateOptions`)."""
     query = request.query
+    if not query and kind != "PatchOptions":
+        return _plain_options(request.user_agent)
     found: list[Problem] = []
     dry_run = _dry_run(query, found)
     manager = query.get("fieldManager", "")
@@ -97,6 +100,12 @@ def write_options(request: Request, kind: str) -> WriteOptions:
         validation=_FIELD_VALIDATIONS[validation],
         force=force,
     )
+
+
+@functools.lru_cache(maxsize=256)
+def _plain_options(user_agent: str) -> WriteOptions:
+    """Those of a request that says nothing: by far the most."""
+    return WriteOptions(dry_run=False, manager=program_of(user_agent), named_manager=False, validation="Warn")
 
 
 def program_of(user_agent: str) -> str:
