@@ -24,7 +24,55 @@ def job(**spec: Any) -> dict[str, Any]:
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": spec}
 
 
+def secret(data: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"a": data}}
+
+
+def created(time: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "creationTimestamp": time}}
+
+
+def renewed(time: Any) -> dict[str, Any]:
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "l"}}
+    return {**lease, "spec": {"renewTime": time}}
+
+
+QUANTITIES = [
+    *(
+        "1mm",
+        "1m1",
+        "1e",
+        "1ki",
+        "1Kim",
+        "0x1",
+        "1_0",
+        "1,5",
+        "NaN",
+        "1nu",
+        "--1",
+        "1eE",
+        "1e3k",
+        "1e1.5",
+        "1.2.3",
+        "1\n",
+    ),
+    *("1.2.3", "1\n", True, {}, []),
+]
+TIMES = [
+    *("yesterday", "", "2026-01-01", "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z", "2026-01-01T25:00:00Z"),
+    *("2026-01-01T00:00:00Zx", "2026-1-1T00:00:00Z", "2026-01-01 00:00:00Z", 5, True, {}),
+]
+BYTES = [*("!", "a", "aaa", "a===", "====", "aGk=x", "a-_b", " aGk=", "aaaaa", "aa=a"), 5, True, {}]
+
+
 WRONG = [
+    *(container(resources={"limits": {"cpu": quantity}}) for quantity in QUANTITIES),
+    *map(created, TIMES),
+    *map(renewed, ["x", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00.5Z", 5]),
+    *map(secret, BYTES),
+    pod(priority="x", containers=[{"resources": {"limits": {"cpu": "1x"}}}]),
+    {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"ports": [{"targetPort": True}]}},
+    {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"ports": [{"targetPort": 1.5}]}},
     pod(foo=1),
     pod(containers="x"),
     pod(containers=[{"name": 1}]),

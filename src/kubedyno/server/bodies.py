@@ -2,6 +2,8 @@
 
 import functools
 import json
+import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,10 +11,10 @@ import msgspec
 import yaml
 
 from kubedyno.kinds import conversions
-from kubedyno.kit.errors import UsageError
-from kubedyno.kube import codec, decoding, schema, status
+from kubedyno.kube import decoding, goyaml, schema, status
 from kubedyno.kube.codec import Object
 from kubedyno.kube.gojson import json_problem
+from kubedyno.kube.nesting import too_deep
 from kubedyno.kube.resources import Resource, UnknownResource, by_kind
 from kubedyno.server import protobuf
 from kubedyno.server.catalogue import Kind, Understood
@@ -23,6 +25,8 @@ YAML = "application/yaml"
 MAX_BYTES = 3 * 1024 * 1024
 
 _SHOWN_BYTES = 30
+_INTEGER_MAX_CHARS = 300
+"""Longer ones are out of the range of a float, too."""
 SCHEME = 'in scheme "pkg/runtime/scheme.go:111"'
 
 
@@ -42,13 +46,10 @@ def read_object(kind: Kind, body: bytes, content_type: str, validation: FieldVal
     """The object of a create or update, checked against the type of its kind."""
     resource = kind.resource
     media = media_type(content_type)
-    if media in {JSON, ""}:
+    if media == JSON or not content_type:
         obj, duplicates = _from_json(body, resource, look_for_duplicates=validation != "Ignore")
     elif media == YAML:
-        try:
-            obj, duplicates = yaml_object(body), []
-        except ValueError as error:
-            raise unrecognized(resource.kind, str(error), body) from error
+        obj, duplicates = _from_yaml(body, resource, strict=validation == "Strict")
     elif media == protobuf.MEDIA_TYPE:
         obj, duplicates = protobuf.decode_object(body), []
     else:
@@ -158,17 +159,32 @@ def kind_problem(obj: Object, kind: Kind) -> str:
 
 def _from_json(body: bytes, resource: Resource, *, look_for_duplicates: bool) -> tuple[Object, list[str]]:
     try:
-        obj = codec.decode(body)
-    except (ValueError, RecursionError) as error:
-        if body.strip() == b"null":
-            return {}, []
-        problem = f"couldn't get version/kind; json parse error: {_refused(body)}"
+        obj = json_value(body)
+    except ValueError as error:
+        problem = f"couldn't get version/kind; json parse error: {error}"
         raise unrecognized(resource.kind, problem, body) from error
+    if obj is None:
+        return {}, []
+    if not isinstance(obj, dict):
+        raise unrecognized(resource.kind, _no_object(obj), body)
     # Each member has its colon behind a quote: as many as there are keys means that none stands twice.
     if not look_for_duplicates or body.count(b'":') == _members(obj):
         return obj, []
-    duplicates = _duplicates(body)
-    return _united(body) if duplicates else obj, duplicates
+    readable = _unicode(body)
+    duplicates = _duplicates(readable)
+    return _united(readable) if duplicates else obj, duplicates
+
+
+def _from_yaml(body: bytes, resource: Resource, *, strict: bool) -> tuple[Object, list[str]]:
+    try:
+        obj, duplicates = goyaml.read(body)
+    except ValueError as error:
+        raise unrecognized(resource.kind, str(error), body) from error
+    if obj is not None and not isinstance(obj, dict):
+        raise unrecognized(resource.kind, _no_object(obj), body)
+    if duplicates and strict:
+        return obj or {}, ["\n  ".join(("yaml: unmarshal errors:", *duplicates))]
+    return obj or {}, list(duplicates)
 
 
 def unrecognized(kind: str, problem: str, body: bytes) -> Refused:
@@ -178,21 +194,43 @@ def unrecognized(kind: str, problem: str, body: bytes) -> Refused:
 
 def json_value(body: bytes) -> Any:
     """The JSON value of a body; `ValueError` with Go's words when it is none."""
+    if opener := too_deep(body):
+        raise ValueError(f"invalid character '{opener}' exceeded max depth")
     try:
         return msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError):
-        raise ValueError(json_problem(body) or "invalid character looking for beginning of value") from None
-
-
-def _refused(body: bytes) -> str:
-    """Why Go finds no object in it."""
-    problem = json_problem(body)
+    except ValueError:
+        problem = json_problem(body)
     if problem:
-        return problem
-    kind = decoding.json_kind(msgspec.json.decode(body))
+        raise ValueError(problem)
+    return json.loads(_unicode(body), parse_int=_integer, parse_float=_number)
+
+
+_ESCAPES = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)", re.DOTALL)
+
+
+def _unicode(body: bytes) -> str:
+    """JSON as Go reads it: what is no Unicode, as bytes or as half of an escaped pair, is replaced."""
+    text = body.decode("utf-8", "replace")
+    return _ESCAPES.sub(lambda found: "\\ufffd" if found[1] else found[0], text)
+
+
+def _integer(text: str) -> int | float:
+    return int(text) if len(text) <= _INTEGER_MAX_CHARS else _number(text)
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(f"json: cannot unmarshal number {text} into Go value of type float64")
+    return value
+
+
+def _no_object(value: Any) -> str:
+    """Why Go finds no object in it."""
     return (
-        f"json: cannot unmarshal {kind} into Go value of type struct "
-        '{ APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+        f"couldn't get version/kind; json parse error: json: cannot unmarshal {decoding.json_kind(value)} into Go "
+        'value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
+        'Kind string "json:\\"kind,omitempty\\"" }'
     )
 
 
@@ -212,7 +250,7 @@ def _members(value: Any) -> int:
     return sum(_members(below) for below in value if isinstance(below, dict | list))
 
 
-def _duplicates(body: bytes) -> list[str]:
+def _duplicates(body: str) -> list[str]:
     """Keys that stand twice in one object, as the strict decoder tells them."""
     found: list[str] = []
 
@@ -233,7 +271,7 @@ def _duplicates(body: bytes) -> list[str]:
     return found
 
 
-def _united(body: bytes) -> Object:
+def _united(body: str) -> Object:
     """The object with keys that stand twice: Go reads the second object into the first, and other values over it."""
 
     def united(value: Any) -> Any:
@@ -255,29 +293,10 @@ class _Members(list[tuple[str, Any]]):
 
 def yaml_object(body: bytes) -> Object:
     """One YAML document, with JSON's types only; `ValueError` with Go's words when it is none."""
-    try:
-        documents = codec.read_yaml(body, source="the body")
-    except UsageError as error:
-        raise ValueError(_yaml_problem(error)) from error
-    return documents[0] if documents else {}
-
-
-def from_yaml(body: bytes) -> Object:
-    """The object of a YAML body."""
-    try:
-        return yaml_object(body)
-    except ValueError as error:
-        raise bad_request(f"error decoding YAML: {error}") from error
-
-
-def _yaml_problem(error: UsageError) -> str:
-    """What Go's YAML library says: its parser is libyaml's too, but counts lines from 0 where it can."""
-    cause = error.__cause__
-    if not isinstance(cause, yaml.MarkedYAMLError) or not cause.problem:
-        return f"yaml: {error}"
-    mark = cause.context_mark if cause.context_mark and cause.context_mark.line else cause.problem_mark
-    line = (mark.line if mark else 0) + isinstance(cause, yaml.scanner.ScannerError)
-    return f"yaml: line {line}: {cause.problem}" if line else f"yaml: {cause.problem}"
+    value, _ = goyaml.read(body)
+    if value is not None and not isinstance(value, dict):
+        raise ValueError(_no_object(value))
+    return value or {}
 
 
 @functools.cache
