@@ -35,6 +35,10 @@ _GO_SCALARS = {
 _READ_THEMSELVES = frozenset({"time", "quantity", "int-or-string"})
 
 
+_JSON_SCHEMA = "apiextensions.v1.JSONSchemaProps"
+_SCHEMA_FIELDS = frozenset({"items", "additionalItems", "additionalProperties", "dependencies"})
+
+
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """What was found in an object."""
 
@@ -76,7 +80,23 @@ class _Walker:
                 self.unknown.append(inner)
             elif value is not None:
                 spoken = f"{words}.{name}".lstrip(".")
-                self.value(value, fields[name], place=inner, words=spoken, owner=type_name)
+                if type_name == _JSON_SCHEMA and name in _SCHEMA_FIELDS:
+                    self.schema_or_other(value, place=inner, words=spoken)
+                else:
+                    self.value(value, fields[name], place=inner, words=spoken, owner=type_name)
+
+    def schema_or_other(self, value: Any, *, place: str, words: str) -> None:
+        """A field of a JSON schema that is one of several things: a schema, some of them, a flag."""
+        if isinstance(value, list):
+            for index, item in enumerate(value):
+                self.schema_or_other(item, place=f"{place}[{index}]", words=words)
+        elif isinstance(value, dict) and words.endswith("dependencies"):
+            for name, item in value.items():
+                self.schema_or_other(item, place=f"{place}.{name}", words=f"{words}.{name}")
+        elif isinstance(value, dict):
+            self.members(value, _JSON_SCHEMA, place=place, words=words)
+        elif not isinstance(value, bool | str) or words.endswith("items"):
+            self.fail(f"json: cannot unmarshal {json_kind(value)} into Go value of type v1.JSONSchemaProps")
 
     def value(self, value: Any, of: Field, *, place: str, words: str, owner: str) -> None:
         match of.shape:

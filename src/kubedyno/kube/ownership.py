@@ -91,17 +91,27 @@ def read(managed_fields: Iterable[Mapping[str, Any]]) -> tuple[Owned, ...]:
     return tuple(
         Owned(
             owner=_owner(entry),
-            fields=from_fields_v1(entry.get("fieldsV1") or {}),
+            fields=from_fields_v1(_tree(entry)),
             time=entry.get("time", ""),
         )
         for entry in managed_fields
     )
 
 
+def _tree(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields of an entry; what is no tree of names names none."""
+    tree = entry.get("fieldsV1")
+    return tree if isinstance(tree, dict) and _is_tree(tree) else {}
+
+
+def _is_tree(node: Mapping[str, Any]) -> bool:
+    return all(isinstance(below, dict) and _is_tree(below) for below in node.values())
+
+
 def _owner(entry: Mapping[str, Any]) -> Owner:
     return Owner(
         manager=entry.get("manager", ""),
-        operation=entry["operation"],
+        operation=entry.get("operation", ""),
         api_version=entry.get("apiVersion", ""),
         subresource=entry.get("subresource", ""),
     )
@@ -180,7 +190,7 @@ def entries_after_update(
     after: list[Mapping[str, Any]] = []
     own: Mapping[str, Any] = {}
     for entry in entries:
-        tree = fieldtrees.without(entry.get("fieldsV1") or {}, lost)
+        tree = fieldtrees.without(_tree(entry), lost)
         if changed and _owner(entry) == by:
             own = tree
         elif tree is entry.get("fieldsV1"):
@@ -189,7 +199,7 @@ def entries_after_update(
             after.append({**entry, "fieldsV1": tree})
     if changed:
         after.append(_entry(by, now, fieldtrees.with_fields(own, sorted(changed))))
-    return sorted(after, key=lambda one: (one["operation"], one.get("time", ""), one.get("manager", "")))
+    return sorted(after, key=lambda one: (one.get("operation", ""), one.get("time", ""), one.get("manager", "")))
 
 
 def _touched(

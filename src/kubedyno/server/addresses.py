@@ -31,7 +31,10 @@ class Addresses:
         taken = {address for spec in self._specs() for address in spec.get("clusterIPs") or ()}
         if wanted is None:
             return next(text for text in map(str, RANGE.hosts()) if text not in taken)
-        address = ip_address(wanted)
+        try:
+            address = ip_address(wanted)
+        except ValueError:
+            raise Unavailable("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)") from None
         if not isinstance(address, IPv4Address) or address not in RANGE:
             raise Unavailable("the provided network does not match the current range")
         if wanted in taken:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 
-from kubedyno.kube import codec
 from kubedyno.kube.resources import PODS
 from kubedyno.server import (
     creating,
@@ -65,9 +64,11 @@ def _list(state: State, route: Route, request: Request) -> Answer:
 def _create(state: State, route: Route, request: Request) -> Answer:
     if route.kind.resource == PODS:
         return creating.create_pod(state, route, request)
+    before = state.store.revision
     answer = creating.create(state, route, request)
     if _is_definition(route):
-        definitions.settle(state, codec.decode(answer.body)["metadata"]["name"])
+        for event in state.store.events(route.kind.stored.full_name, before):
+            definitions.settle(state, event.record.name)
     return answer
 
 

@@ -1,6 +1,7 @@
 """What a request says beside its object: the options of writes, lists, watches and deletes, checked."""
 
 import functools
+import re
 from collections.abc import Mapping
 from typing import Literal
 
@@ -240,10 +241,13 @@ def _integer(query: Mapping[str, str], name: str) -> int:
     text = query.get(name, "")
     if not text:
         return 0
-    try:
-        return int(text)
-    except ValueError:
-        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+    written = re.fullmatch(r"[+-]?[0-9]+", text)
+    if written is None:
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    value = int(text)
+    if not -(2**63) <= value < 2**63:
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": value out of range')
+    return value
 
 
 def _labels(text: str) -> LabelSelector:

@@ -50,8 +50,9 @@ def patch(state: State, route: Route, request: Request) -> Answer:
 
     def make(old: Object) -> Object:
         patched = patched_object(kind, media, request.body, old)
-        updating.check_names(patched, route)
-        return understood_patch(kind, patched, old, options, warnings)
+        understood = understood_patch(kind, patched, old, options, warnings)
+        updating.check_names(understood, route)
+        return understood
 
     record, more = updating.write(state, _change(route, options), record, make)
     return reading.answer(state, kind, record, shown, request, warnings=(*warnings, *more))
@@ -244,7 +245,7 @@ def _configuration(body: bytes) -> Object:
 
 def _untyped(kind: Kind, config: Object, problem: str) -> Refused:
     """500 of a configuration that does not fit the type of its kind."""
-    metadata = config.get("metadata") or {}
+    metadata = config["metadata"] if isinstance(config.get("metadata"), dict) else {}
     name = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
     said = f"failed to create typed patch object ({name}; {_kind_words(kind.resource.api_version, kind.resource.kind)})"
     return Refused(status.failure(500, f"{said}: {problem}", reason=""))
@@ -261,9 +262,10 @@ def _check_config(kind: Kind, config: Object, route: Route, options: WriteOption
     if (said_version, said_kind) != (resource.api_version, resource.kind):
         raise bad_request(f"invalid object type: {_kind_words(said_version, said_kind)}")
     metadata = config.get("metadata") or {}
-    if metadata.get("managedFields"):
-        raise bad_request("metadata.managedFields must be nil")
-    updating.check_names(config, route)
+    if isinstance(metadata, dict):
+        if metadata.get("managedFields"):
+            raise bad_request("metadata.managedFields must be nil")
+        updating.check_names(config, route)
     problem = configuration_problem(config, kind.view)
     if problem:
         raise _untyped(kind, config, problem)

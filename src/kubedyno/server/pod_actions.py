@@ -113,7 +113,7 @@ def _plain_binding(body: bytes) -> Read | None:
     """A binding as most programs send it, understood at once: there are as many bindings as pods."""
     try:
         msgspec.json.decode(body, type=_Plain)
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         return None
     binding = codec.decode(body)
     # A member that stands twice is the other thing to warn of.

@@ -88,9 +88,9 @@ def _found(group: str, version: str, rest: list[str], catalogue: Catalogue) -> R
 
 def _split(path: str) -> tuple[str, str, list[str]]:
     """Group, version, and what follows; nothing follows where a path is not of any group."""
-    parts = path.strip("/").split("/")
+    parts = path.removeprefix("/").rstrip("/").split("/")
     if parts[0] == _CORE:
         return "", "".join(parts[1:2]), parts[2:]
-    if parts[0] == _GROUPS:
-        return "".join(parts[1:2]), "".join(parts[2:3]), parts[3:]
+    if parts[0] == _GROUPS and len(parts) > 1 and parts[1]:
+        return parts[1], "".join(parts[2:3]), parts[3:]
     return "", "", []

@@ -107,7 +107,7 @@ class Templates:
         """Create a pod whose template is known; None: it has to go the long way. Raises what the store raises."""
         try:
             sent = _decoder.decode(body)
-        except msgspec.DecodeError:
+        except (ValueError, RecursionError):
             return None
         template = self._known.get((namespace, bytes(sent.spec)))
         metadata = sent.metadata
@@ -155,7 +155,7 @@ class Templates:
         """Remember what was made of the spec of a pod that was created the long way, without warnings."""
         try:
             sent = _decoder.decode(body)
-        except msgspec.DecodeError:
+        except (ValueError, RecursionError):
             return
         pod = codec.decode(created)
         metadata = pod["metadata"]

@@ -6,7 +6,6 @@ behind what the log keeps is cut off. It then lists anew, as every client must.
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
-from itertools import islice
 from typing import Final
 
 from kubedyno.kinds.tables.table import table
@@ -26,8 +25,8 @@ from kubedyno.store.selecting import Selection
 
 INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
 
-_FRAMES_AT_ONCE = 500
-"""Frames that are joined into one chunk: enough to make writing cheap, few enough to bound memory."""
+_CHUNK_BYTES = 256 * 1024
+"""Frames are joined up to this size: enough to make writing cheap, little enough to bound memory."""
 
 _BOOKMARK_EVERY_S = 60.0
 _BOOKMARK_BEFORE_END_S = 2.0
@@ -105,9 +104,16 @@ class Watch:
         yield from self._joined(map(self._frame, events))
 
     def _joined(self, frames: Iterable[bytes | None]) -> Iterator[bytes]:
-        some = filter(None, frames)
-        while chunk := b"".join(islice(some, _FRAMES_AT_ONCE)):
-            yield chunk
+        chunk: list[bytes] = []
+        size = 0
+        for frame in filter(None, frames):
+            chunk.append(frame)
+            size += len(frame)
+            if size >= _CHUNK_BYTES:
+                yield b"".join(chunk)
+                chunk, size = [], 0
+        if chunk:
+            yield b"".join(chunk)
 
     def _added(self, record: Record) -> bytes:
         return b'{"type":"ADDED","object":' + self._object(record) + b"}\n"

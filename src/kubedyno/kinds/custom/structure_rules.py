@@ -47,7 +47,7 @@ def _invariants(raw: Raw, level: _Level, path: str) -> Iterator[Problem]:
     type_ = raw.get("type") or ""
     if type_ == "array" and raw.get("items") is None:
         yield required(f"{path}.items", "must be specified")
-    if raw.get("items") is not None:
+    if isinstance(raw.get("items"), dict):
         yield from _invariants(raw["items"], "item", f"{path}.items")
     properties = raw.get("properties") or {}
     for name, below in properties.items():

@@ -20,7 +20,7 @@ def _create_namespace(namespace: Object, _occasion: Occasion) -> None:
 def label_namespace(namespace: Object) -> None:
     """Have the label by which others select a namespace by its name."""
     metadata = namespace["metadata"]
-    metadata["labels"] = {**(metadata.get("labels") or {}), _NAME_LABEL: metadata["name"]}
+    metadata["labels"] = {**(metadata.get("labels") or {}), _NAME_LABEL: metadata.get("name", "")}
 
 
 def _update_namespace(new: Object, old: Object, _occasion: Occasion) -> None:

@@ -16,7 +16,8 @@ def _update_definition(new: Object, _old: Object, _occasion: Occasion) -> None:
 def _note_stored_version(definition: Object) -> None:
     """Remember the version that objects are now stored in: it may not be taken away any more."""
     stored = (definition.get("status") or {}).get("storedVersions") or []
-    storing = next((version["name"] for version in definition["spec"]["versions"] if version.get("storage")), None)
+    versions = definition["spec"].get("versions") or ()
+    storing = next((version["name"] for version in versions if version.get("storage")), None)
     if storing is not None and storing not in stored:
         definition["status"] = {**(definition.get("status") or {}), "storedVersions": [*stored, storing]}
 

@@ -18,7 +18,7 @@ def _create_job(job: Object, _occasion: Occasion) -> None:
     template = spec.get("template") or {}
     # A label of the user's that says something else stays, and is refused by the rules.
     labels = {
-        **dict.fromkeys(_NAME_LABELS, metadata["name"]),
+        **dict.fromkeys(_NAME_LABELS, metadata.get("name", "")),
         **dict.fromkeys(_UID_LABELS, metadata["uid"]),
         **((template.get("metadata") or {}).get("labels") or {}),
     }
