@@ -7,6 +7,16 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
+
+import msgspec
+import psutil
+
+from kubedyno.lab.folders import LabFolder, LabStatus
+
+Side = Literal["ours", "peer"]
+
+_SERVERS = frozenset({"kubedyno", "etcd", "kube-apiserver", "kube-controller-manager"})
 
 
 @contextmanager
@@ -24,12 +34,53 @@ def kubedyno(*args: str, env: dict[str, str]) -> str:
     return done.stdout
 
 
+class Lab(msgspec.Struct, frozen=True):
+    """A lab that is up."""
+
+    kubeconfig: Path
+    status: LabStatus
+
+    def server_cpu_s(self) -> float:
+        """CPU seconds so far of what serves the API and runs the controllers.
+
+        The embedded engine's process plays the kubelets too; those of the real one are not counted.
+        """
+        pids = {component.pid for component in self.status.components if component.program in _SERVERS}
+        return sum(sum(psutil.Process(pid).cpu_times()[:2]) for pid in pids)
+
+
+@contextmanager
+def lab(*options: str) -> Iterator[Lab]:
+    """A lab of `kubedyno up` with these options, in a state folder of its own."""
+    with state_folder() as env:
+        printed = kubedyno("up", *options, env=env)
+        try:
+            kubeconfig = Path(printed.strip().rpartition("=")[2])
+            status = LabFolder(kubeconfig.parents[1]).read_status()
+            if status is None:
+                raise RuntimeError(f"the lab of {kubeconfig} has no status")
+            yield Lab(kubeconfig, status)
+        finally:
+            kubedyno("down", env=env)
+
+
 @contextmanager
 def control_plane() -> Iterator[Path]:
     """A real control plane without scheduler and nodes; its kubeconfig."""
-    with state_folder() as env:
-        printed = kubedyno("up", "--engine", "local", "--scheduler", "none", env=env)
-        try:
-            yield Path(printed.strip().rpartition("=")[2])
-        finally:
-            kubedyno("down", env=env)
+    with lab("--engine", "local", "--scheduler", "none") as made:
+        yield made.kubeconfig
+
+
+@contextmanager
+def both_engines(*options: str) -> Iterator[dict[Side, Lab]]:
+    """Ours on the embedded engine beside the real programs without fsync, both up for the whole block."""
+    with (
+        lab("--engine", "embedded", "--profile", "scale", *options) as ours,
+        lab("--engine", "local", "--profile", "scale", *options) as peer,
+    ):
+        yield {"ours": ours, "peer": peer}
+
+
+def by_turns(repeat: int) -> tuple[Side, Side]:
+    """Who goes first changes, so that neither side always meets the colder machine."""
+    return ("ours", "peer") if repeat % 2 else ("peer", "ours")

@@ -5,6 +5,11 @@ import sys
 from collections.abc import Callable
 
 import client_create
+import embedded_calls
+import embedded_scheduling
+import embedded_serving
+import embedded_size
+import embedded_starting
 import msgspec
 import starting
 from result import Result
@@ -14,6 +19,13 @@ BENCHMARKS: dict[str, Callable[[], list[Result]]] = {
     "up": starting.up,
     "client-stub": client_create.stub,
     "client-local": client_create.local,
+    "embedded-start": embedded_starting.start,
+    "embedded-size": embedded_size.size,
+    "embedded-create": embedded_serving.create,
+    "embedded-watch": embedded_serving.watch,
+    "embedded-latency": embedded_serving.latency,
+    "embedded-schedule": embedded_scheduling.schedule,
+    "embedded-calls": embedded_calls.calls,
 }
 
 
@@ -29,7 +41,7 @@ def main() -> int:
         parser.error(f"there is no benchmark {unknown[0]!r}: known are {', '.join(BENCHMARKS)}")
     if arguments.list:
         for name, function in BENCHMARKS.items():
-            print(f"{name:<14} {(function.__doc__ or '').splitlines()[0]}")
+            print(f"{name:<18} {(function.__doc__ or '').splitlines()[0]}")
         return 0
     results = []
     for name in arguments.names or BENCHMARKS:
@@ -40,9 +52,11 @@ def main() -> int:
 
 
 def _line(result: Result) -> str:
+    peer = "" if result.peer is None else f"{result.peer:9.3f}"
+    ratio = "" if result.ratio is None else f"{result.ratio:5.2f}"
     return (
-        f"{'ok    ' if result.ok else 'MISSED'} {result.name:<18} ours {result.ours:>9.3f}  peer {result.peer:>9.3f} "
-        f"{result.unit:<14} ratio {result.ratio:5.2f}  target: {result.target}  n={result.repeats}"
+        f"{'ok    ' if result.ok else 'MISSED'} {result.name:<26} ours {result.ours:>9.3f}  peer {peer:>9} "
+        f"{result.unit:<16} ratio {ratio:>5}  target: {result.target}  n={result.repeats}"
     )
 
 

@@ -18,17 +18,26 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     ours: float
     """Median over the repeats."""
-    peer: float
+    peer: float | None
+    """None where ours is held to a value alone."""
     unit: str
-    ratio: float
+    ratio: float | None
     """Ours to the peer's."""
     target: str
+    """What must hold; in brackets what we are after."""
     ok: bool
     repeats: int
 
 
 def against_ratio(
-    name: str, ours: list[float], peer: list[float], *, unit: str, limit: float, better: Better
+    name: str,
+    ours: list[float],
+    peer: list[float],
+    *,
+    unit: str,
+    limit: float,
+    better: Better,
+    goal: float | None = None,
 ) -> Result:
     """Judged by the ratio of the medians: at most `limit` where lower is better, at least where higher is."""
     mine, other = statistics.median(ours), statistics.median(peer)
@@ -39,7 +48,7 @@ def against_ratio(
         peer=other,
         unit=unit,
         ratio=ratio,
-        target=f"ratio {'<=' if better == 'lower' else '>='} {limit:g}",
+        target=f"ratio {'<=' if better == 'lower' else '>='} {round(limit, 3):g}{_after(goal)}",
         ok=ratio <= limit if better == "lower" else ratio >= limit,
         repeats=len(ours),
     )
@@ -65,16 +74,30 @@ def against_noise(name: str, ours: list[float], peer: list[float], *, unit: str)
     )
 
 
-def against_value(name: str, ours: list[float], peer: list[float], *, unit: str, limit: float) -> Result:
-    """Judged by our own value, which must stay below `limit`; the peer is shown beside it."""
-    mine, other = statistics.median(ours), statistics.median(peer)
+def against_value(
+    name: str,
+    ours: list[float],
+    peer: list[float] | None = None,
+    *,
+    unit: str,
+    limit: float,
+    better: Better = "lower",
+    goal: float | None = None,
+) -> Result:
+    """Judged by our own value, which must stay below `limit`, or reach it; a peer is shown beside it."""
+    mine = statistics.median(ours)
+    other = None if peer is None else statistics.median(peer)
     return Result(
         name=name,
         ours=mine,
         peer=other,
         unit=unit,
-        ratio=mine / other,
-        target=f"ours < {limit:g} {unit}",
-        ok=mine < limit,
+        ratio=None if other is None else mine / other,
+        target=f"ours {'<' if better == 'lower' else '>='} {limit:g}{_after(goal)} {unit}",
+        ok=mine < limit if better == "lower" else mine >= limit,
         repeats=len(ours),
     )
+
+
+def _after(goal: float | None) -> str:
+    return "" if goal is None else f" [{goal:.6g}]"

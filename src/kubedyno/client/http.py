@@ -16,10 +16,9 @@ from kubedyno.client.access import Access
 from kubedyno.client.credentials import Credential, source_of, tls_context
 from kubedyno.client.deadlines import Deadlines
 from kubedyno.client.errors import Unreachable
-from kubedyno.client.transport import DEFAULT_TIMEOUT_S, JSON, Response, Stream
+from kubedyno.client.transport import DEFAULT_CONNECTIONS, DEFAULT_TIMEOUT_S, JSON, Response, Stream
 from kubedyno.kit.clock import Clock, RealClock
 
-DEFAULT_CONNECTIONS = 64
 CONNECT_TIMEOUT_S = 10.0
 KEEPALIVE_S = 60.0
 """Shorter than the API server's idle timeout (90 s): we drop an idle connection before it does."""

@@ -10,9 +10,8 @@ from kubedyno.client import options, retrying
 from kubedyno.client.access import Access
 from kubedyno.client.discovery import Discovery
 from kubedyno.client.errors import ApiError, Malformed, Unreachable
-from kubedyno.client.http import DEFAULT_CONNECTIONS, HttpTransport
 from kubedyno.client.options import FieldValidation, PatchType, Propagation
-from kubedyno.client.transport import DEFAULT_TIMEOUT_S, JSON, Response, Stream, Transport
+from kubedyno.client.transport import DEFAULT_CONNECTIONS, DEFAULT_TIMEOUT_S, JSON, Response, Stream, Transport
 from kubedyno.kit.clock import Clock, RealClock
 from kubedyno.kit.errors import UsageError
 from kubedyno.kit.pacing import TokenBucket
@@ -79,6 +78,9 @@ class Client:
         limiter: TokenBucket | None = None,
     ) -> AsyncIterator[Self]:
         """A client over HTTP; at most `connections` requests are in flight, watches aside."""
+        # The HTTP library takes a quarter of a second to load, which commands that only start a lab can save.
+        from kubedyno.client.http import HttpTransport  # noqa: PLC0415 - as said
+
         client = cls(HttpTransport(access, connections=connections, clock=clock), clock=clock, limiter=limiter)
         try:
             yield client

@@ -8,6 +8,9 @@ import msgspec
 
 JSON = "application/json"
 
+DEFAULT_CONNECTIONS = 64
+"""Requests of one client in flight, watches aside."""
+
 DEFAULT_TIMEOUT_S = 65.0
 """Longer than the API server's own 60 s, so that its Timeout status arrives and not our impatience."""
 

@@ -63,7 +63,9 @@ class FieldConflict(UsageError):
     """
 
     def __init__(self, owners: Iterable[Owned]) -> None:
-        told = {_told(owned): sorted(map(words, owned.fields)) for owned in owners}
+        self.owners = tuple(owners)
+        """The owners, each with the fields that are contested."""
+        told = {_told(owned): sorted(map(words, owned.fields)) for owned in self.owners}
         self.conflicts = [(who, path) for who, paths in sorted(told.items()) for path in paths]
         if len(self.conflicts) == 1:
             who, path = self.conflicts[0]

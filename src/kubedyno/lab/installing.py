@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from kubedyno.client.informer import Informer
+from kubedyno.client.informer import Change, Informer, Key
 from kubedyno.client.rest import Client
 from kubedyno.kit import tasks
 from kubedyno.kube import codec, meta
@@ -77,15 +77,22 @@ async def create_pool(client: Client, pool: Pool) -> None:
         async with free_hands:
             await client.create(NODES, node)
 
-    def ready(nodes: Informer) -> bool:
-        return sum(map(usable, nodes.items)) == pool.count
+    ready: set[Key] = set()
 
-    async with Informer(client, NODES, label_selector=f"kubedyno/pool={pool.name}") as nodes:
+    def note(change: Change) -> None:
+        if change.new is not None and usable(change.new):
+            ready.add(change.key)
+        else:
+            ready.discard(change.key)
+
+    nodes = Informer(client, NODES, label_selector=f"kubedyno/pool={pool.name}")
+    nodes.subscribe(note)
+    async with nodes:
         async with tasks.owning() as group:
             for node in pools.nodes(pool):
                 group.create_task(create(node))
         await nodes.wait_until(
-            ready,
+            lambda _nodes: len(ready) == pool.count,
             timeout_s=_READY_WITHIN_S + _READY_WITHIN_S_PER_NODE * pool.count,
             what=f"{pool.count} nodes of pool {pool.name} to be Ready",
         )

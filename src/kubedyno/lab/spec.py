@@ -83,8 +83,8 @@ def check(spec: LabSpec) -> LabSpec:
 def _check_embedded(spec: LabSpec) -> None:
     if spec.scheduler != NO_SCHEDULER and "embedded" not in SCHEDULERS.get(spec.scheduler).engines:
         raise UsageError(
-            f"--scheduler {spec.scheduler}: its clients speak protobuf, which the embedded engine does not serve; "
-            "use --engine local"
+            f"--scheduler {spec.scheduler}: its clients take protobuf answers only, which the embedded engine does "
+            "not give; use --engine local"
         )
     if spec.ha != "none":
         raise UsageError(f"--ha {spec.ha}: the embedded engine is one process; use --engine local")

@@ -17,9 +17,9 @@ from kubedyno.server.state import State
 from kubedyno.store.records import Field
 from kubedyno.store.store import Store
 
-KEEP_EVENTS = 100_000
+KEEP_EVENTS = 50_000
 """Events per resource that watches and pages can go back to; the real server's cache starts at a hundred and grows
-to as many."""
+to twice as many."""
 
 _INDEXED = frozenset({"spec.nodeName", "involvedObject.name", "involvedObject.uid"})
 """What is selected by often and by few: the pods of a node, the events about an object."""

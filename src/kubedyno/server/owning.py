@@ -1,19 +1,25 @@
 """Who owns which fields after a write: `metadata.managedFields`, kept true by every create, update and apply."""
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from kubedyno.kit.errors import UsageError
-from kubedyno.kube import fieldsets, ownership
+from kubedyno.kube import codec, fieldsets, meta, ownership
 from kubedyno.kube.codec import Object
 from kubedyno.kube.fieldsets import FieldSet
-from kubedyno.kube.ownership import Owner
+from kubedyno.kube.ownership import Owned, Owner
+from kubedyno.kube.typed import compare, field_set
 from kubedyno.server.catalogue import Kind
 
 _STATUS: Final[FieldSet] = frozenset([(fieldsets.field("status"),)])
 _ALL_BUT_STATUS: Final[FieldSet] = frozenset([(fieldsets.field("spec"),)])
 _NOTHING: Final[FieldSet] = frozenset()
 
+_KUBECTL = "kubectl"
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _BEFORE_FIRST_APPLY = "before-first-apply"
 
 
@@ -86,10 +92,54 @@ def applied(
             ignored=ignored,
         )
     by = Owner(manager=manager, operation="Apply", api_version=kind.resource.api_version, subresource=subresource)
-    merged, after = ownership.apply(live, config, owners, by=by, force=force, view=kind.view, now=now, ignored=ignored)
+    apply = functools.partial(ownership.apply, live, config, owners, by=by, view=kind.view, now=now, ignored=ignored)
+    try:
+        merged, after = apply(force=force)
+    except ownership.FieldConflict as conflict:
+        left = _left_by_last_applied(kind, live, conflict) if manager == _KUBECTL else conflict.owners
+        if left:
+            raise ownership.FieldConflict(left) from None
+        merged, after = apply(force=True)
+    if manager == _KUBECTL and _last_applied(live) is not None:
+        merged = _with_last_applied(merged, config)
     metadata = merged["metadata"] = dict(merged.get("metadata") or {})
     metadata["managedFields"] = ownership.write(after)
     return merged
+
+
+def _last_applied(live: Object) -> Object | None:
+    """What kubectl applied last by itself, from the annotation that it keeps."""
+    written = meta.annotations(live).get(_LAST_APPLIED)
+    try:
+        return codec.decode(written.encode()) if written else None
+    except ValueError:
+        return None
+
+
+def _left_by_last_applied(kind: Kind, live: Object, conflict: ownership.FieldConflict) -> list[Owned]:
+    """The conflicts that are none of kubectl's own making.
+
+    Who changes from client-side to server-side apply would conflict with himself: what kubectl applied before, and
+    nobody has changed since, is his.
+    """
+    before = _last_applied(live)
+    if before is None:
+        return list(conflict.owners)
+    changed = compare(before, live, kind.view).modified
+    own = field_set(before, kind.view) - changed
+    left = [msgspec.structs.replace(owned, fields=owned.fields - own) for owned in conflict.owners]
+    return [owned for owned in left if owned.fields]
+
+
+def _with_last_applied(merged: Object, config: Object) -> Object:
+    """The object with the annotation telling what was applied now, so that client-side apply can go on from there."""
+    metadata = dict(config.get("metadata") or {})
+    annotations = {name: text for name, text in (metadata.get("annotations") or {}).items() if name != _LAST_APPLIED}
+    metadata.pop("annotations", None)
+    told = {**config, "metadata": {**metadata, **({"annotations": annotations} if annotations else {})}}
+    text = msgspec.json.Encoder(order="deterministic").encode(told).decode() + "\n"
+    above = merged["metadata"]
+    return {**merged, "metadata": {**above, "annotations": {**(above.get("annotations") or {}), _LAST_APPLIED: text}}}
 
 
 def _given(new: Object, old: Object) -> list[Object] | None:

@@ -1,8 +1,9 @@
-"""Pods of one template: those that differ in their metadata alone are read, defaulted, admitted and checked once.
+"""Pods of one template are read, defaulted, admitted and checked once.
 
 What the server makes of a pod's spec depends on the spec and on a few other objects (service accounts, priority
-classes, limits, quotas). It is remembered by the very bytes of the spec until one of these changes. A pod whose
-metadata is out of the ordinary goes the long way, which also finds the words for what is wrong with it.
+classes, limits, quotas). It is remembered until one of these changes: by the very bytes of the spec, and by its pattern
+for pods that differ in commands and variables. A pod whose metadata is out of the ordinary goes the long way, which
+also finds the words for what is wrong with it.
 
 The suffix of the projected token's volume is drawn once per template: it has to be unique within a pod only.
 """
@@ -20,6 +21,7 @@ from kubedyno.kube.ownership import Owner
 from kubedyno.kube.resources import PODS, RESOURCE_QUOTAS
 from kubedyno.kube.selectors import label_key_problem, label_value_problem
 from kubedyno.kube.typed import view_of
+from kubedyno.server import patterns
 from kubedyno.server.stamping import Stamps
 from kubedyno.store.records import Record
 from kubedyno.store.store import Store
@@ -97,11 +99,26 @@ class Templates:
         self._store = store
         self._stamps = stamps
         self._known: dict[tuple[str, bytes], _Template] = {}
+        self._patterns: dict[tuple[str, bytes], _Template] = {}
         store.on_change(self._changed)
 
     def _changed(self, resource: str) -> None:
         if resource in _DEPENDED_ON:
             self._known.clear()
+            self._patterns.clear()
+
+    def _find(self, namespace: str, spec: bytes) -> _Template | None:
+        """What the server makes of a spec; None: that is not known."""
+        known = self._known.get((namespace, spec))
+        if known is not None or not self._patterns:
+            return known
+        apart = patterns.taken_apart(spec)
+        if apart is None:
+            return None
+        like = self._patterns.get((namespace, apart[0]))
+        if like is None:
+            return None
+        return _Template(patterns.put_together(like.spec, apart[1]), like.status, like.fields)
 
     def create(self, namespace: str, body: bytes, manager: str) -> Record | None:
         """Create a pod whose template is known; None: it has to go the long way. Raises what the store raises."""
@@ -109,9 +126,11 @@ class Templates:
             sent = _decoder.decode(body)
         except (ValueError, RecursionError):
             return None
-        template = self._known.get((namespace, bytes(sent.spec)))
         metadata = sent.metadata
-        if template is None or not _is_ordinary(sent, namespace):
+        if not _is_ordinary(sent, namespace):
+            return None
+        template = self._find(namespace, bytes(sent.spec))
+        if template is None:
             return None
         stamps = self._stamps
         now = stamps.now()
@@ -169,10 +188,18 @@ class Templates:
             RESOURCE_QUOTAS.full_name, self._store.selection(RESOURCE_QUOTAS.full_name, namespace=namespace)
         ).items:
             return  # each pod has to be charged
-        if len(self._known) >= _TEMPLATES_AT_MOST:
-            self._known.clear()
         fields = msgspec.Raw(codec.encode(owners[0]["fieldsV1"]["f:spec"]))
-        self._known[namespace, bytes(sent.spec)] = _Template(pod["spec"], pod["status"], fields)
+        template, spec = _Template(pod["spec"], pod["status"], fields), bytes(sent.spec)
+        _remember(self._known, (namespace, spec), template)
+        apart = patterns.taken_apart(spec)
+        if apart is not None:
+            _remember(self._patterns, (namespace, apart[0]), template)
+
+
+def _remember(known: dict[tuple[str, bytes], _Template], key: tuple[str, bytes], template: _Template) -> None:
+    if len(known) >= _TEMPLATES_AT_MOST:
+        known.clear()
+    known[key] = template
 
 
 def _is_ordinary(sent: _Sent, namespace: str) -> bool:

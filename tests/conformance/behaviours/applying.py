@@ -355,3 +355,26 @@ async def a_conflict_with_a_status_names_the_subresource(api: Api) -> None:
     await api.apply(one, "kubelet", "status")
     answer = await api.apply(of("v1", "Pod", "pod", status={"phase": "Failed"}), "other", "status")
     assert answer.code == 409
+
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+@behaviour
+async def kubectl_takes_over_what_it_applied_by_itself(api: Api) -> None:
+    before = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"map"},"data":{"a":"1","b":"1"}}\n'
+    made = with_meta(config_map(a="1", b="1"), annotations={LAST_APPLIED: before})
+    await api.create(made, fieldManager="kubectl-client-side-apply")
+    refused = await api.apply(config_map(a="2", b="1"), "somebody")
+    assert refused.code == 409
+    taken = await api.apply(config_map(a="2", b="1"), "kubectl")
+    assert '"a":"2"' in taken["metadata"]["annotations"][LAST_APPLIED]
+
+
+@behaviour
+async def kubectl_conflicts_over_what_others_changed_since(api: Api) -> None:
+    before = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"map"},"data":{"a":"1","b":"1"}}\n'
+    await api.create(with_meta(config_map(a="1", b="1"), annotations={LAST_APPLIED: before}), fieldManager="first")
+    await api.merge(CONFIG_MAPS, "map", {"data": {"b": "x"}}, fieldManager="other")
+    refused = await api.apply(config_map(a="2", b="1"), "kubectl")
+    assert refused.code == 409

@@ -71,6 +71,8 @@ class _Scheduler:
 
     def _pod_changed(self, change: Change) -> None:
         key, pod = change.key, change.new
+        if pod is not None:
+            _forget_unneeded(pod)
         if change.old is not None and fitting.is_holding(change.old):
             self._release(key, change.old)
         if pod is None:
@@ -185,6 +187,21 @@ class _Scheduler:
             if not error.is_not_found:
                 raise
         self._recorder.record(_COMPONENT, pod, "Warning", "FailedScheduling", refusal.message)
+
+
+def _forget_unneeded(pod: Object) -> None:
+    """Cut a pod down to what the scheduler reads, in place: there may be many thousands."""
+    pod["metadata"].pop("managedFields", None)
+    spec = pod["spec"]
+    spec.pop("volumes", None)
+    for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
+        for name in [name for name in container if name not in {"name", "resources", "restartPolicy"}]:
+            del container[name]
+    if spec.get("nodeName"):
+        for name in ("tolerations", "affinity", "securityContext", "nodeSelector"):
+            spec.pop(name, None)
+        status = pod.get("status") or {}
+        pod["status"] = {"phase": status.get("phase")}
 
 
 def _said(pod: Object) -> str:

@@ -30,7 +30,7 @@ async def play_kubelets(client: Client, *, clock: Clock, seed: int, lease_s: int
         async with nodes, pods:
             for number in range(_WORKERS):
                 group.create_task(kubelets.work_on_pods(), name=f"kubelets {number}")
-            group.create_task(kubelets.work_on_nodes(), name="nodes")
+                group.create_task(kubelets.work_on_nodes(), name=f"nodes {number}")
             group.create_task(kubelets.renew(), name="leases")
             await asyncio.Event().wait()
 
@@ -55,9 +55,12 @@ class _Kubelets:
 
     def _pod_changed(self, change: Change) -> None:
         if change.new is not None:
+            podstates.forget_unneeded(change.new)
             self._pod_keys.add(change.key)
 
     def _node_changed(self, change: Change) -> None:
+        if change.new is not None:
+            change.new["metadata"].pop("managedFields", None)
         if change.new is None:
             self._leased.pop(change.key, None)
         elif change.old is None or nodestates.needs_report(change.new):

@@ -1,0 +1,1 @@
+"""Go's text/template: parser and evaluator, in bounds, with Go's words and positions for what is wrong."""
