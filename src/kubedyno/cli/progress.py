@@ -1,58 +1,37 @@
-"""How progress is drawn: a spinner with the elapsed time on a terminal, silence elsewhere."""
+"""Where progress goes: to a terminal, or nowhere."""
 
-import atexit
+import functools
 import sys
-
-from rich.console import Console
-from rich.progress import Progress as Bar
-from rich.progress import SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from typing import TYPE_CHECKING
 
 from kubedyno.kit.progress import Progress, Quiet
+
+if TYPE_CHECKING:
+    from kubedyno.cli.terminal import Terminal
 
 
 def renderer() -> Progress:
     """What fits standard error."""
-    return _Terminal() if sys.stderr.isatty() else Quiet()
+    return _Drawn() if sys.stderr.isatty() else Quiet()
 
 
-class _Terminal:
-    """One line for each piece of work: spinning while it lasts, then what came of it."""
+class _Drawn:
+    """A terminal that is made when there is something to draw: by then the work that takes time has begun."""
 
-    def __init__(self) -> None:
-        self._console = Console(stderr=True)
-        self._bar: Bar | None = None
-        self._task = TaskID(0)
-        self._what = ""
-        atexit.register(self._stop)  # an interrupted command must not leave the cursor hidden
+    @functools.cached_property
+    def _terminal(self) -> "Terminal":
+        from kubedyno.cli.terminal import Terminal
+
+        return Terminal()
 
     def begin(self, what: str) -> None:
         """Start to spin."""
-        self._what = what
-        self._bar = Bar(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            TimeElapsedColumn(),
-            TextColumn("[dim]{task.fields[note]}"),
-            console=self._console,
-            transient=True,
-        )
-        self._bar.start()
-        self._task = self._bar.add_task(what, total=None, note="")
+        self._terminal.begin(what)
 
     def note(self, text: str) -> None:
-        """Show the note beside the current work, or as a line where none is going on."""
-        if self._bar is not None:
-            self._bar.update(self._task, note=text)
-        else:
-            self._console.print(f"  {text}", style="dim", highlight=False)
+        """Show the note beside the current work."""
+        self._terminal.note(text)
 
     def end(self, outcome: str = "done") -> None:
         """Leave one line."""
-        self._stop()
-        mark = "[red]✗[/red]" if outcome == "failed" else "[green]✓[/green]"
-        self._console.print(f"{mark} {self._what}: {outcome}", highlight=False)
-
-    def _stop(self) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
+        self._terminal.end(outcome)

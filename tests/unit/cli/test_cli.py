@@ -148,7 +148,10 @@ def test_without_a_command_the_help_is_shown(kubedyno: Kubedyno) -> None:
         (("up", "--scheduler", "kube-shceduler"), "--scheduler kube-shceduler: did you mean 'kube-scheduler'?"),
         (
             ("up", "--scheduler", "kai"),
-            "--scheduler kai: its clients take protobuf answers only, which the embedded engine does not give; use --engine local",
+            (
+                "--scheduler kai: its clients take protobuf answers only, which the embedded engine does not give; "
+                "use --engine local"
+            ),
         ),
         (("up", "--ha"), "--ha stacked: the embedded engine is one process; use --engine local"),
         (("up", "--audit-log"), "--audit-log: this is a setting of the real API server; use --engine local"),

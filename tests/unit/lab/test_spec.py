@@ -65,7 +65,10 @@ def test_a_lab_is_embedded_unless_it_says_otherwise() -> None:
         ({"time": "virtuall"}, "--time virtuall: did you mean 'virtual'?"),
         (
             {"scheduler": "kai"},
-            "--scheduler kai: its clients take protobuf answers only, which the embedded engine does not give; use --engine local",
+            (
+                "--scheduler kai: its clients take protobuf answers only, which the embedded engine does not give; "
+                "use --engine local"
+            ),
         ),
         ({"ha": "stacked"}, "--ha stacked: the embedded engine is one process; use --engine local"),
         ({"ha": "external"}, "--ha external: the embedded engine is one process; use --engine local"),
