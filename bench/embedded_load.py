@@ -10,7 +10,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-import uvloop
 from client_create import NAMESPACE, pod_bodies
 
 from kubedyno.client import kubeconfig
@@ -51,10 +50,8 @@ def lasting(bodies: Iterable[bytes], seconds: float) -> Iterator[bytes]:
 
 
 def run(main: Callable[[], Any]) -> Any:
-    """Run a coroutine function to its end on a fresh loop."""
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.get_loop().set_exception_handler(tasks.report)
-        return runner.run(main())
+    """Run a coroutine function to its end, as the commands do."""
+    return tasks.run(main)
 
 
 async def connected(client: Client, connections: int) -> None:

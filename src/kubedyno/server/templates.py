@@ -87,6 +87,10 @@ class _Template(msgspec.Struct, frozen=True, gc=False):
     status: Object
     fields: msgspec.Raw
     """The part of `fieldsV1` below `f:spec`."""
+    texts: tuple[str, ...]
+    """What pods of the template are selected by."""
+    encoded: msgspec.Raw | None = None
+    """The JSON of the spec, where it is used as it is."""
 
 
 _decoder = msgspec.json.Decoder(_Sent)
@@ -118,7 +122,8 @@ class Templates:
         like = self._patterns.get((namespace, apart[0]))
         if like is None:
             return None
-        return _Template(patterns.put_together(like.spec, apart[1]), like.status, like.fields)
+        spec_of_this = patterns.put_together(like.spec, apart[1])
+        return _Template(spec_of_this, like.status, like.fields, like.texts)
 
     def create(self, namespace: str, body: bytes, manager: str) -> Record | None:
         """Create a pod whose template is known; None: it has to go the long way. Raises what the store raises."""
@@ -165,10 +170,10 @@ class Templates:
             "kind": "Pod",
             "apiVersion": "v1",
             "metadata": made,
-            "spec": template.spec,
+            "spec": template.spec if template.encoded is None else template.encoded,
             "status": template.status,
         }
-        return self._store.create(PODS.full_name, obj)
+        return self._store.create(PODS.full_name, obj, template.texts)
 
     def learn(self, namespace: str, body: bytes, created: bytes) -> None:
         """Remember what was made of the spec of a pod that was created the long way, without warnings."""
@@ -189,7 +194,9 @@ class Templates:
         ).items:
             return  # each pod has to be charged
         fields = msgspec.Raw(codec.encode(owners[0]["fieldsV1"]["f:spec"]))
-        template, spec = _Template(pod["spec"], pod["status"], fields), bytes(sent.spec)
+        texts = self._store.texts(PODS.full_name, pod)
+        encoded = msgspec.Raw(codec.encode(pod["spec"]))
+        template, spec = _Template(pod["spec"], pod["status"], fields, texts, encoded), bytes(sent.spec)
         _remember(self._known, (namespace, spec), template)
         apart = patterns.taken_apart(spec)
         if apart is not None:

@@ -76,10 +76,17 @@ class Schema:
         self.indexed = tuple(self.positions[field.name] for field in fields if field.indexed)
         self._sections = tuple(_sections(fields))
 
-    def record(self, obj: Object, key: str, revision: int, previous: Record | None) -> Record:
+    def texts(self, obj: Object) -> tuple[str, ...]:
+        """The texts of the declared fields, in their order."""
+        return tuple(text for section, members in self._sections for text in section(obj, members))
+
+    def record(
+        self, obj: Object, key: str, revision: int, previous: Record | None, texts: tuple[str, ...] | None = None
+    ) -> Record:
         """The state that `obj` has at `revision`; writes `metadata.resourceVersion` into `obj`, then encodes it.
 
         What equals the state before is shared with it: it saves memory, and tells the indexes that nothing moved.
+        `texts` are those of the declared fields, where they are known already; parts of `obj` may then be encoded.
         """
         metadata = obj["metadata"]
         metadata["resourceVersion"] = str(revision)
@@ -88,10 +95,8 @@ class Schema:
         labels: Mapping[str, str] = {intern(name): intern(value) for name, value in given.items()} if given else {}
         references = metadata.get("ownerReferences")
         owners = _owners(references) if references else ()
-        texts = [metadata["name"], intern(metadata.get("namespace") or "")]
-        for section, members in self._sections:
-            texts += section(obj, members)
-        fields = tuple(texts)
+        found = self.texts(obj) if texts is None else texts
+        fields = (metadata["name"], intern(metadata.get("namespace") or ""), *found)
         created = revision
         if previous is not None:
             created = previous.created

@@ -70,14 +70,21 @@ class Store:
         elif known.schema.fields != tuple(fields):
             raise UsageError(f"{resource} is declared with other fields already: declare each resource once")
 
-    def create(self, resource: str, obj: Object) -> Record:
-        """Store a new object. The store takes `obj` over and sets its `metadata.resourceVersion`."""
+    def texts(self, resource: str, obj: Object) -> tuple[str, ...]:
+        """What objects with these fields are selected by: to be given to `create` for many of them."""
+        return self._shelves[resource].schema.texts(obj)
+
+    def create(self, resource: str, obj: Object, texts: tuple[str, ...] | None = None) -> Record:
+        """Store a new object. The store takes `obj` over and sets its `metadata.resourceVersion`.
+
+        With `texts`, its selectable fields are not looked for, and its parts but `metadata` may be `msgspec.Raw`.
+        """
         shelf = self._shelves[resource]
         key = key_of(obj, resource)
         existing = shelf.objects.get(key)
         if existing is not None:
             raise AlreadyExists(resource, existing)
-        record = shelf.schema.record(obj, key, self._revision + 1, None)
+        record = shelf.schema.record(obj, key, self._revision + 1, None, texts)
         self._commit(shelf, Event(EventType.ADDED, record, None))
         return record
 
