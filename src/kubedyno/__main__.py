@@ -1,6 +1,9 @@
 """`python -m kubedyno` is the command."""
 
-from kubedyno.cli import main
+from kubedyno.kit.collecting import collect_seldom
 
 if __name__ == "__main__":
+    collect_seldom()
+    from kubedyno.cli import main
+
     main()

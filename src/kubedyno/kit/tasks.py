@@ -2,19 +2,17 @@
 
 import asyncio
 import contextlib
-import gc
 import signal
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, TypeVar
 
 import uvloop
 
+from kubedyno.kit.collecting import collect_seldom
 from kubedyno.kit.errors import KubedynoError
 from kubedyno.kit.virtualtime import VirtualLoop
 
 Result = TypeVar("Result")
-
-_COLLECT_SELDOM = (100_000, 50, 100)
 
 
 class Interrupted(BaseException):
@@ -49,9 +47,7 @@ def run(main: Callable[[], Coroutine[Any, Any, Result]], *, virtual: bool = Fals
                 raise Interrupted from None
             raise
 
-    # Objects of the API are trees without cycles. The collector would look at hundreds of thousands of them again and
-    # again, and stand in the way of everything else meanwhile.
-    gc.set_threshold(*_COLLECT_SELDOM)
+    collect_seldom()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with asyncio.Runner(loop_factory=VirtualLoop if virtual else uvloop.new_event_loop) as runner:

@@ -43,7 +43,7 @@ async def launch(folder: LabFolder, spec: LabSpec, progress: Progress) -> Path:
         owner = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
-            "kubedyno.lab.owner",
+            "kubedyno.lab.own",
             str(folder.path),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,

@@ -1,6 +1,6 @@
 """The process that owns a lab that stays: it holds the children (they die with it) and listens on a control socket.
 
-Started by `launching` as `python -m kubedyno.lab.owner FOLDER`. Until the lab is ready it tells its starter what it
+Started by `launching` as `python -m kubedyno.lab.own FOLDER`. Until the lab is ready it tells its starter what it
 does, as JSON lines on standard output; after that it is alone. SIGTERM or the request `down` ends it cleanly.
 """
 
@@ -160,7 +160,3 @@ def main(path: str) -> int:
             return int(error.exit_code)
         folder.remove()
     return ExitCode.PASSED
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))

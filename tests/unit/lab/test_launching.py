@@ -205,7 +205,7 @@ async def test_a_second_owner_is_refused(lab: LabFolder, spec: LabSpec) -> None:
     lab.write_spec(spec)
     with lab.hold():
         owner = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "kubedyno.lab.owner", lab.path, stdout=asyncio.subprocess.PIPE
+            sys.executable, "-m", "kubedyno.lab.own", lab.path, stdout=asyncio.subprocess.PIPE
         )
         output, _ = await owner.communicate()
     assert msgspec.json.decode(output) == {
