@@ -65,12 +65,13 @@ def with_fields(tree: Tree, paths: Iterable[Path]) -> Tree:
             node[last] = _LEAF
         elif known and _ITSELF not in known:
             node[last] = {_ITSELF: _LEAF, **known}
-    return _ordered(made)
+    return ordered(made)
 
 
 def _opened(tree: Tree) -> dict[str, Any]:
     return dict(tree)
 
 
-def _ordered(tree: Tree) -> Tree:
-    return {name: _ordered(node) if node else _LEAF for name, node in sorted(tree.items())}
+def ordered(tree: Tree) -> Tree:
+    """The tree with the names of each level in order, as the server writes it."""
+    return {name: ordered(node) if node else _LEAF for name, node in sorted(tree.items())}

@@ -171,6 +171,64 @@ def after_update(
     return tuple(after)
 
 
+def entry_of_creation(
+    new: Mapping[str, Any],
+    empty: Mapping[str, Any],
+    *,
+    by: Owner,
+    view: View,
+    now: str,
+    ignored: FieldSet = frozenset(),
+) -> list[dict[str, Any]]:
+    """`managedFields` of a new object: what `after_update` says of `empty` becoming it, written down in one pass."""
+    # All objects have metadata, and nobody owns them as a whole.
+    tree = _created(_bare(new), {"metadata": {}, **empty}, view, ())
+    tree = {name: below for name, below in tree.items() if (name,) not in ignored}
+    return [_entry(by, now, fieldtrees.ordered(tree))] if tree else []
+
+
+def _created(new: Mapping[str, Any], empty: Mapping[str, Any], view: View, path: tuple[str, ...]) -> dict[str, Any]:
+    """The tree of what an object has beyond the empty one, member by member as far as the latter goes."""
+    tree: dict[str, Any] = {}
+    for name, value in new.items():
+        element = field(name)
+        place = (*path, element)
+        if name not in empty:
+            if place not in _NOBODYS:
+                tree[element] = _come(value, view.member(name))
+            continue
+        known, below = empty[name], view.member(name)
+        if known == value or place in _NOBODYS - {(field("metadata"),)}:
+            continue
+        structure = below.structure(value)
+        if structure == "leaf" or not (value or known):
+            tree[element] = {}
+            continue
+        if structure == "members" and isinstance(known, dict):
+            inner = _created(value, known, below, place)
+        else:
+            inner = {one: node for one, node in _come(value, below).items() if one != "."}
+        if inner:
+            tree[element] = inner
+    return tree
+
+
+def _come(value: Any, view: View) -> dict[str, Any]:
+    """The tree of what was not there before."""
+    structure = view.structure(value)
+    if structure == "leaf" or not value:
+        return {}
+    tree: dict[str, Any] = {".": {}}
+    if structure == "members":
+        for name, below in value.items():
+            tree[field(name)] = _come(below, view.member(name))
+    else:
+        inner = view.item
+        for item in value:
+            tree[view.element(item, "")] = _come(item, inner)
+    return tree
+
+
 def entries_after_update(
     live: Mapping[str, Any],
     new: Mapping[str, Any],

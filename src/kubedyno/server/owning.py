@@ -37,12 +37,17 @@ def own_created(kind: Kind, obj: Object, *, manager: str, now: str) -> None:
     if given is None:
         obj["metadata"].pop("managedFields", None)
         return
-    ignored, owners = ignored_fields(kind, ""), ownership.read(given)
+    ignored, empty = ignored_fields(kind, ""), kind.empty()
     try:
-        after = ownership.after_update(kind.empty(), obj, owners, by=by, view=kind.view, now=now, ignored=ignored)
+        if given:
+            owners = ownership.read(given)
+            after = ownership.after_update(empty, obj, owners, by=by, view=kind.view, now=now, ignored=ignored)
+            entries = ownership.write(after)
+        else:
+            entries = ownership.entry_of_creation(obj, empty, by=by, view=kind.view, now=now, ignored=ignored)
     except UsageError:
-        after = ()  # an object that cannot be taken apart has no owners; what is wrong with it, others tell
-    _enter(obj, ownership.write(after))
+        entries = []  # an object that cannot be taken apart has no owners; what is wrong with it, others tell
+    _enter(obj, entries)
 
 
 def own_updated(kind: Kind, new: Object, old: Object, *, manager: str, subresource: str, now: str) -> None:

@@ -26,7 +26,7 @@ def volume(name: str, **spec: object) -> Object:
         spec={
             "capacity": {"storage": "1Gi"},
             "accessModes": ["ReadWriteOnce"],
-            "storageClassName": "nobody",
+            "storageClassName": "no-claims",
             "hostPath": {"path": "/x"},
             **spec,
         },

@@ -108,6 +108,16 @@ def pod_of(seed: int) -> dict[str, Any]:
     return {"metadata": metadata, "spec": {"containers": containers, "tolerations": [{"key": "a"}] * (seed % 2)}}
 
 
+@given(st.integers(0, 10**6))
+def test_a_creation_is_written_down_as_an_update_of_nothing_would_be(seed: int) -> None:
+    new, by = pod_of(seed), Owner(manager="m", operation="Update", api_version="v1")
+    empty = {"metadata": {}, "spec": {"containers": None}, "status": {}}
+    ignored = frozenset([(field("status"),)])
+    owners = ownership.after_update(empty, new, (), by=by, view=POD, now="t", ignored=ignored)
+    made = ownership.entry_of_creation(new, empty, by=by, view=POD, now="t", ignored=ignored)
+    assert made == ownership.write(owners)
+
+
 @given(UPDATES)
 def test_trees_and_sets_say_the_same_of_owners(updates: list[tuple[str, int]]) -> None:
     live: dict[str, Any] = {"metadata": {}, "spec": {}}
