@@ -211,7 +211,6 @@ CASES = [
     Case("networking.k8s.io/v1", "IPAddress", {"spec": {"parentRef": {"resource": "services", "namespace": SPACE,
         "name": "s"}}},
          name="10.96.77.78"),
-    Case("networking.k8s.io/v1", "ServiceCIDR", {"spec": {"cidrs": ["10.251.0.0/24"]}}, {}, CONDITIONS),
     Case("node.k8s.io/v1", "RuntimeClass", {"handler": "h"}, {"scheduling": {"nodeSelector": {"a": "b"}}}),
     Case("flowcontrol.apiserver.k8s.io/v1", "FlowSchema",
          {"spec": {"priorityLevelConfiguration": {"name": "exempt"}, "matchingPrecedence": 9000}},
@@ -469,20 +468,10 @@ NEW_SERVICES = [
 ]  # fmt: skip
 
 
-async def _one_range_only(client: Client) -> None:
-    """Wait until ranges of addresses that earlier cases made are gone: the server may give addresses of any."""
-    ranges = by_kind("networking.k8s.io/v1", "ServiceCIDR")
-    while len((await client.list(ranges))["items"]) > 1:
-        await client.clock.sleep(0.2)
-        if len((await client.list(ranges))["items"]) == 1:
-            await client.clock.sleep(1.0)  # its allocator hears of it a little later
-
-
 async def served(client: Client, fields: Object, refusal: str) -> tuple[Any, Any]:
     """Our new service or Status, and theirs."""
     case = Case("v1", "Service", fields)
     body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "str-new", "namespace": SPACE}, **fields}
-    await _one_range_only(client)
     try:
         answer = await client.create(case.resource, body, dry_run=True)
     except ApiError as error:
