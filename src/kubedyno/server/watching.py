@@ -62,6 +62,8 @@ class Watch:
             while True:
                 for chunk in self._news():
                     yield chunk
+                if self._position < self._state.store.revision:
+                    continue  # written while a chunk was on its way: nobody would wake us for it
                 now_s = loop.time()
                 if now_s >= end_s:
                     return

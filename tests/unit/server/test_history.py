@@ -1,5 +1,6 @@
 """What the server says when history that is asked for is gone: a real one needs minutes for that, ours a few writes."""
 
+import asyncio
 from contextlib import aclosing
 from typing import Any
 
@@ -96,3 +97,15 @@ async def test_a_watch_that_falls_behind_what_is_kept_is_cut_off(api: Api) -> No
         assert msgspec.json.decode(await anext(chunks))["object"]["metadata"]["name"] == "a"
         create(api, *"bcdefghi")
         assert [chunk async for chunk in chunks] == []
+
+
+async def test_what_is_written_while_a_frame_is_on_its_way_is_not_waited_for(api: Api) -> None:
+    watch = api.handle(Request("GET", MAPS, {"watch": "true", "timeoutSeconds": "60"}))
+    assert isinstance(watch, Watch)
+    async with asyncio.timeout(5), aclosing(watch.chunks()) as chunks:
+        first = asyncio.ensure_future(anext(chunks))
+        await asyncio.sleep(0)
+        create(api, "a")
+        await first
+        create(api, "b")  # before the watch has come to wait again
+        assert msgspec.json.decode(await anext(chunks))["object"]["metadata"]["name"] == "b"
