@@ -8,13 +8,11 @@ from kubedyno.controllers.engine import BY_NAMESPACE, Engine
 from kubedyno.controllers.podfacts import is_finished
 from kubedyno.controllers.queue import WorkQueue
 from kubedyno.controllers.serving import Served
-from kubedyno.kinds.admission import totals, usage
-from kubedyno.kinds.strategies.qos import qos_class
+from kubedyno.kinds.admission import quotas, totals, usage
 from kubedyno.kube import meta
 from kubedyno.kube.codec import Object
 from kubedyno.kube.quantities import Quantity
 from kubedyno.kube.resources import BUILT_IN, PODS, RESOURCE_QUOTAS, Resource
-from kubedyno.kube.selectors import LabelSelector
 
 COMPONENT = "resourcequota-controller"
 
@@ -32,34 +30,10 @@ def counted(quota: Object, objects: Mapping[Resource, Iterable[Object]]) -> dict
     for resource, found in objects.items():
         names = frozenset(usage.concerned(hard, resource))
         for obj in found:
-            if in_scopes(quota, obj, resource):
+            if quotas.in_scopes(quota, obj, resource):
                 used = usage.usage(obj, resource)
                 totals.add(total, {name: amount for name, amount in used.items() if name in names})
     return {name: str(amount) for name, amount in total.items()}
-
-
-def in_scopes(quota: Object, obj: Object, resource: Resource) -> bool:
-    """Whether an object is one of those that a quota is about."""
-    spec = quota.get("spec") or {}
-    selectors: list[Object] = [{"scopeName": scope, "operator": "Exists"} for scope in spec.get("scopes") or ()]
-    selectors += (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
-    return not selectors or (resource == PODS and all(_matches(obj, selector) for selector in selectors))
-
-
-def _matches(pod: Object, selector: Object) -> bool:
-    scope, spec = selector["scopeName"], pod["spec"]
-    match scope:
-        case "Terminating" | "NotTerminating":
-            return bool((spec.get("activeDeadlineSeconds") is not None) == (scope == "Terminating"))
-        case "BestEffort" | "NotBestEffort":
-            return bool((qos_class(pod) == "BestEffort") == (scope == "BestEffort"))
-        case "PriorityClass":
-            name = spec.get("priorityClassName")
-            expression = {"key": scope, "operator": selector["operator"], "values": selector.get("values") or []}
-            labels = {scope: name} if name else {}
-            return LabelSelector.from_object({"matchExpressions": [expression]}).matches(labels)
-        case _:
-            return False
 
 
 class QuotaController:

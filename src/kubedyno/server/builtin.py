@@ -13,6 +13,7 @@ from kubedyno.kinds.tables.printing import Printer
 from kubedyno.kinds.tables.table import printer_of
 from kubedyno.kube import decoding, typed
 from kubedyno.kube.codec import Object
+from kubedyno.kube.configurations import configuration_problem
 from kubedyno.kube.normalizing import normalized
 from kubedyno.kube.problems import Problem
 from kubedyno.kube.resources import BUILT_IN, CRDS, Resource
@@ -112,6 +113,14 @@ class BuiltIn(msgspec.Struct, frozen=True, kw_only=True):
     def default_again(self, obj: Object) -> None:
         """A Job takes its labels from its template's, which its strategy has just set."""
         defaults.apply(obj, self.resource.api_version, self.resource.kind)
+
+    def unwritten(self, subresource: str) -> tuple[tuple[str, ...], ...]:
+        """By its strategy."""
+        return strategies.unwritten_fields(self.resource, subresource)
+
+    def misfit(self, config: Object) -> str:
+        """By its type."""
+        return configuration_problem(config, self.view)
 
     def problems_created(self, obj: Object) -> list[Problem]:
         """By its rules."""

@@ -115,6 +115,14 @@ class Kind(Protocol):
         """Set the defaults that follow from what was prepared: the real server does when it reads what it stored."""
         ...
 
+    def unwritten(self, subresource: str) -> tuple[tuple[str, ...], ...]:
+        """The paths that a write to this endpoint cannot change, with all below: nobody comes to own them by it."""
+        ...
+
+    def misfit(self, config: Object) -> str:
+        """What does not fit the type in a configuration to be applied, in the words of apply; empty: all does."""
+        ...
+
     def problems_created(self, obj: Object) -> list[Problem]:
         """What is wrong with a new object."""
         ...

@@ -8,7 +8,7 @@ from kubedyno.kube.codec import Object
 from kubedyno.kube.problems import Problem
 from kubedyno.server import bodies, messages, owning, reading
 from kubedyno.server.catalogue import Kind
-from kubedyno.server.messages import JSON, Answer, Refused, Request, bad_request
+from kubedyno.server.messages import JSON, Answer, Refused, Request
 from kubedyno.server.negotiation import PLAIN, representation
 from kubedyno.server.options import WriteOptions, write_options
 from kubedyno.server.routing import Route
@@ -73,17 +73,13 @@ def create_object(
     for attempt in range(_NAME_ATTEMPTS):
         tried = _copied_for_attempt(obj) if generated else obj
         if generated:
-            tried["metadata"]["name"] = f"{metadata['generateName'][:_GENERATED_BASE_CHARS]}{state.stamps.new_suffix()}"
+            tried["metadata"]["name"] = state.stamps.new_name(metadata["generateName"])
         try:
             return _create_named(state, kind, tried, options, owners)
         except AlreadyExists as error:
             if not generated or attempt == _NAME_ATTEMPTS - 1:
                 raise messages.already_exists(kind.resource, error.record) from None
     raise AssertionError  # the loop returns or raises
-
-
-_GENERATED_BASE_CHARS = 58
-"""A generated name fits into a label: 63 characters with its suffix."""
 
 
 def _copied_for_attempt(obj: Object) -> Object:
@@ -132,7 +128,7 @@ def _check_namespace(kind: Kind, metadata: Object, namespace: str) -> None:
     said = metadata.get("namespace", "")
     if kind.resource.namespaced:
         if said and said != namespace:
-            raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+            raise messages.other_namespace()
         metadata["namespace"] = namespace
     else:
         metadata.pop("namespace", None)

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from kubedyno.kinds import naming, rules
+from kubedyno.kinds.custom import applying
 from kubedyno.kinds.custom.kinds import CustomKind, finalizer_warnings
 from kubedyno.kinds.custom.scaling import WrongType
 from kubedyno.kinds.naming import Served
@@ -107,6 +108,16 @@ class Custom(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     def default_again(self, obj: Object) -> None:
         """Nothing that is prepared brings further defaults."""
+
+    def unwritten(self, subresource: str) -> tuple[tuple[str, ...], ...]:
+        """Status or spec, by the endpoint, where status has one of its own."""
+        if not self.kind.has_status:
+            return ()
+        return (("spec",),) if subresource == "status" else (("status",),)
+
+    def misfit(self, config: Object) -> str:
+        """By its schema."""
+        return applying.misfit(config, self.kind.schema)
 
     def problems_created(self, obj: Object) -> list[Problem]:
         """Of its kind, or of its metadata, then by its schema."""

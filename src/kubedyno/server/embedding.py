@@ -24,7 +24,7 @@ to twice as many."""
 _INDEXED = frozenset({"spec.nodeName", "involvedObject.name", "involvedObject.uid"})
 """What is selected by often and by few: the pods of a node, the events about an object."""
 
-_WRITER = WriteOptions(dry_run=False, manager="kube-apiserver", named_manager=True, validation="Ignore")
+_WRITER = WriteOptions(dry_run=False, manager="kube-apiserver", validation="Ignore")
 
 _SYSTEM_CLASSES = (
     ("system-node-critical", 2_000_001_000, "not be moved from their current node"),

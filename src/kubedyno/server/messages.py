@@ -62,6 +62,11 @@ def bad_request(message: str) -> Refused:
     return Refused(status.failure(400, message))
 
 
+def other_namespace() -> Refused:
+    """400 of an object that says another namespace than the path."""
+    return bad_request("the namespace of the provided object does not match the namespace sent on the request")
+
+
 def not_found(resource: Resource, name: str) -> Refused:
     """404 of an object."""
     said = f'{resource.full_name} "{name}" not found'

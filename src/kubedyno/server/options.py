@@ -33,8 +33,6 @@ class WriteOptions(msgspec.Struct, frozen=True, kw_only=True):
     dry_run: bool
     manager: str
     """Who is entered as the owner of fields; without a `fieldManager` the client's program."""
-    named_manager: bool
-    """Whether the request named it."""
     validation: FieldValidation
     force: bool = False
 
@@ -97,7 +95,6 @@ def write_options(request: Request, kind: str) -> WriteOptions:
     return WriteOptions(
         dry_run=dry_run,
         manager=manager or program_of(request.user_agent),
-        named_manager=bool(manager),
         validation=_FIELD_VALIDATIONS[validation],
         force=force,
     )
@@ -106,7 +103,7 @@ def write_options(request: Request, kind: str) -> WriteOptions:
 @functools.lru_cache(maxsize=256)
 def _plain_options(user_agent: str) -> WriteOptions:
     """Those of a request that says nothing: by far the most."""
-    return WriteOptions(dry_run=False, manager=program_of(user_agent), named_manager=False, validation="Warn")
+    return WriteOptions(dry_run=False, manager=program_of(user_agent), validation="Warn")
 
 
 def program_of(user_agent: str) -> str:

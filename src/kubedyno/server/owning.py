@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
@@ -14,20 +14,14 @@ from kubedyno.kube.ownership import Owned, Owner
 from kubedyno.kube.typed import compare, field_set
 from kubedyno.server.catalogue import Kind
 
-_STATUS: Final[FieldSet] = frozenset([(fieldsets.field("status"),)])
-_ALL_BUT_STATUS: Final[FieldSet] = frozenset([(fieldsets.field("spec"),)])
-_NOTHING: Final[FieldSet] = frozenset()
-
 _KUBECTL = "kubectl"
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _BEFORE_FIRST_APPLY = "before-first-apply"
 
 
-def ignored_fields(kind: Kind, subresource: str) -> FieldSet:
+def _ignored(kind: Kind, subresource: str) -> FieldSet:
     """The fields that an endpoint does not write, with all below them."""
-    if "status" not in kind.resource.subresources:
-        return _NOTHING
-    return _ALL_BUT_STATUS if subresource == "status" else _STATUS
+    return frozenset(tuple(map(fieldsets.field, path)) for path in kind.unwritten(subresource))
 
 
 def own_created(kind: Kind, obj: Object, *, manager: str, now: str) -> None:
@@ -37,7 +31,7 @@ def own_created(kind: Kind, obj: Object, *, manager: str, now: str) -> None:
     if given is None:
         obj["metadata"].pop("managedFields", None)
         return
-    ignored, empty = ignored_fields(kind, ""), kind.empty()
+    ignored, empty = _ignored(kind, ""), kind.empty()
     try:
         if given:
             owners = ownership.read(given)
@@ -58,7 +52,7 @@ def own_updated(kind: Kind, new: Object, old: Object, *, manager: str, subresour
         new["metadata"].pop("managedFields", None)
         return
     by = Owner(manager=manager, operation="Update", api_version=kind.resource.api_version, subresource=subresource)
-    ignored = ignored_fields(kind, subresource)
+    ignored = _ignored(kind, subresource)
     try:
         after = ownership.entries_after_update(old, new, given, by=by, view=kind.view, now=now, ignored=ignored)
     except UsageError:
@@ -83,7 +77,7 @@ def applied(
     """The object after a server-side apply, with its owners; raises `ownership.FieldConflict`."""
     live = old or {}
     owners = ownership.read((live.get("metadata") or {}).get("managedFields") or ())
-    ignored = ignored_fields(kind, subresource)
+    ignored = _ignored(kind, subresource)
     if old is not None and not owners:
         # What nobody owns so far could never be removed by an apply: it gets an owner that can be told apart.
         nobody = Owner(manager=_BEFORE_FIRST_APPLY, operation="Update", api_version=kind.resource.api_version)

@@ -1,13 +1,12 @@
 """Patch: JSON, merge and strategic patches of the present state, and server-side apply."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from kubedyno.kit.errors import UsageError
 from kubedyno.kube import codec, ownership, patches, status, strategic
 from kubedyno.kube.codec import Object
-from kubedyno.kube.configurations import configuration_problem
 from kubedyno.kube.merge_keys import merge_keys_for
 from kubedyno.kube.patches import RefusedPatch
 from kubedyno.kube.status import Cause
@@ -31,8 +30,6 @@ _MAX_OPERATIONS = 10_000
 _CANNOT_BE_APPLIED = 422
 _FAULT = 500
 _UNPROCESSABLE = "the server rejected our request due to an error in our request"
-
-_Make = Callable[[Object], Object]
 
 
 def patch(state: State, route: Route, request: Request) -> Answer:
@@ -266,7 +263,7 @@ def _check_config(kind: Kind, config: Object, route: Route, options: WriteOption
         if metadata.get("managedFields"):
             raise bad_request("metadata.managedFields must be nil")
         updating.check_names(config, route)
-    problem = configuration_problem(config, kind.view)
+    problem = kind.misfit(config)
     if problem:
         raise _untyped(kind, config, problem)
     understood = kind.read(config)

@@ -9,6 +9,8 @@ _SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 """Of generated names: no vowels and nothing that looks alike, so that they spell nothing."""
 
 _SUFFIX_CHARS = 5
+BASE_CHARS = 63 - _SUFFIX_CHARS
+"""What is kept of a `generateName`: with its suffix a name fits into a label."""
 
 
 class Stamps:
@@ -34,6 +36,6 @@ class Stamps:
         text = f"{bits:032x}"
         return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
-    def new_suffix(self) -> str:
-        """What is appended to `generateName`."""
-        return "".join(self._rng.choices(_SUFFIX_ALPHABET, k=_SUFFIX_CHARS))
+    def new_name(self, base: str) -> str:
+        """A name for a `generateName`."""
+        return base[:BASE_CHARS] + "".join(self._rng.choices(_SUFFIX_ALPHABET, k=_SUFFIX_CHARS))

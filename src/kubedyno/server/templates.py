@@ -22,7 +22,7 @@ from kubedyno.kube.resources import PODS, RESOURCE_QUOTAS
 from kubedyno.kube.selectors import label_key_problem, label_value_problem
 from kubedyno.kube.typed import view_of
 from kubedyno.server import patterns
-from kubedyno.server.stamping import Stamps
+from kubedyno.server.stamping import BASE_CHARS, Stamps
 from kubedyno.store.records import Record
 from kubedyno.store.store import Store
 
@@ -140,7 +140,7 @@ class Templates:
         stamps = self._stamps
         now = stamps.now()
         made: Object = {
-            "name": metadata.name or f"{metadata.generate_name}{stamps.new_suffix()}",
+            "name": metadata.name or stamps.new_name(metadata.generate_name),
             "namespace": namespace,
             "uid": stamps.new_uid(),
             "creationTimestamp": now,
@@ -219,14 +219,13 @@ def _is_ordinary(sent: _Sent, namespace: str) -> bool:
     name = metadata.name or f"{metadata.generate_name}x"
     return (
         bool(_NAME.fullmatch(name))
-        and len(metadata.generate_name) <= _GENERATED_BASE_CHARS
+        and len(metadata.generate_name) <= BASE_CHARS
         and all(map(_is_good_label, (metadata.labels or {}).items()))
         and _are_plain(metadata.annotations or {})
         and _are_good_owners(metadata.owner_references or ())
     )
 
 
-_GENERATED_BASE_CHARS = 58
 _JOB_FINALIZERS = ["batch.kubernetes.io/job-tracking"]
 
 

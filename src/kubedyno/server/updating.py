@@ -9,7 +9,7 @@ from kubedyno.kube import codec, problems, status
 from kubedyno.kube.codec import Object
 from kubedyno.server import bodies, creating, owning, reading
 from kubedyno.server.catalogue import Kind
-from kubedyno.server.messages import MODIFIED, Answer, Refused, Request, bad_request, conflict
+from kubedyno.server.messages import MODIFIED, Answer, Refused, Request, bad_request, conflict, other_namespace
 from kubedyno.server.negotiation import representation
 from kubedyno.server.options import WriteOptions, write_options
 from kubedyno.server.routing import Route
@@ -52,7 +52,6 @@ def update(state: State, route: Route, request: Request) -> Answer:
     except Refused:
         if not kind.allows_create_on_update or route.subresource:
             raise
-        new.setdefault("metadata", {}).setdefault("name", route.name)
         if new["metadata"].pop("resourceVersion", ""):
             raise conflict(kind.resource, route.name, MODIFIED) from None
         if uid := new["metadata"].get("uid"):
@@ -75,7 +74,7 @@ def check_names(obj: Object, route: Route) -> None:
     if name != route.name:
         raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({route.name})")
     if namespace and namespace != route.namespace and route.kind.resource.namespaced:
-        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+        raise other_namespace()
 
 
 def write(state: State, change: Change, record: Record, make: Callable[[Object], Object]) -> tuple[Record, list[str]]:
@@ -92,7 +91,7 @@ def write(state: State, change: Change, record: Record, make: Callable[[Object],
     metadata.pop("selfLink", None)
     if resource.namespaced:
         metadata.setdefault("namespace", change.namespace)
-    metadata["resourceVersion"] = metadata.get("resourceVersion") or _taken_version(change, old)
+    metadata.setdefault("resourceVersion", old["metadata"]["resourceVersion"])
     now = state.now()
     if not change.owners_known:
         # Of what is written through a Scale the server forgets when it was.
@@ -170,10 +169,3 @@ def registry_path(kind: Kind) -> str:
     if kind.is_custom:
         return f"{kind.resource.group}/{kind.resource.plural}"
     return kind.resource.plural
-
-
-def _taken_version(change: Change, old: Object) -> str:
-    if change.kind.allows_unconditional_update:
-        version: str = old["metadata"]["resourceVersion"]
-        return version
-    return ""

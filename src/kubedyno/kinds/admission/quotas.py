@@ -11,7 +11,7 @@ from kubedyno.kinds.admission.totals import Amounts
 from kubedyno.kinds.strategies.qos import qos_class
 from kubedyno.kube.codec import Object
 from kubedyno.kube.quantities import Quantity
-from kubedyno.kube.resources import RESOURCE_QUOTAS
+from kubedyno.kube.resources import PODS, RESOURCE_QUOTAS, Resource
 from kubedyno.kube.selectors import LabelSelector
 
 _IGNORED = frozenset({("", "bindings"), ("", "events"), ("events.k8s.io", "events")})
@@ -31,7 +31,7 @@ def charge(new: Object, old: Object | None, request: Asked) -> list[Object]:
     quotas = [
         (quota, names)
         for quota in request.lookup.list(RESOURCE_QUOTAS, request.namespace)
-        if (names := _names(quota, request)) and _in_scopes(quota, new, request)
+        if (names := _names(quota, request)) and in_scopes(quota, new, request.resource)
     ]
     if not quotas:
         return []
@@ -43,7 +43,7 @@ def charge(new: Object, old: Object | None, request: Asked) -> list[Object]:
     charged = []
     for quota, _ in quotas:
         # What only now came into the scope of a quota is charged to it as a whole.
-        delta = grown if old is None or _in_scopes(quota, old, request) else used
+        delta = grown if old is None or in_scopes(quota, old, request.resource) else used
         after = _charged(quota, delta, request)
         if after is not None:
             charged.append(after)
@@ -128,13 +128,14 @@ def _check_known(quota: Object, names: list[str], request: Asked) -> None:
         raise forbidden(request, f"status unknown for quota: {quota['metadata']['name']}, resources: {told}")
 
 
-def _in_scopes(quota: Object, obj: Object, request: Asked) -> bool:
+def in_scopes(quota: Object, obj: Object, resource: Resource) -> bool:
+    """Whether an object is one of those that a quota is about."""
     spec = quota.get("spec") or {}
     selectors: list[Object] = [{"scopeName": scope, "operator": "Exists"} for scope in spec.get("scopes") or ()]
     selectors += (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
     if not selectors:
         return True
-    return request.key == ("", "pods") and all(_matches_scope(obj, selector) for selector in selectors)
+    return resource == PODS and all(_matches_scope(obj, selector) for selector in selectors)
 
 
 def _matches_scope(pod: Object, selector: Object) -> bool:

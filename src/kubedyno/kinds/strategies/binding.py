@@ -1,5 +1,6 @@
 """Binding a pod to a node: what the `binding` subresource makes of the pod, and when it refuses."""
 
+from kubedyno.kinds.rules.pods import binding_problems
 from kubedyno.kinds.strategies.pods import set_condition
 from kubedyno.kinds.strategies.refusal import Refused
 from kubedyno.kube.codec import Object
@@ -30,12 +31,7 @@ def check_binding(binding: Object, name: str) -> None:
     """Refuse a binding that does not say what it binds, or to what; `name` is the pod's in the URL."""
     if (binding.get("metadata") or {}).get("name", "") != name:
         raise Refused(failure(400, "name in URL does not match name in Binding object"))
-    target = binding.get("target") or {}
-    said = []
-    if target.get("kind", "") not in ("", "Node"):
-        said.append(f'target.kind: Unsupported value: "{target["kind"]}": supported values: "Node", "<empty>"')
-    if not target.get("name"):
-        said.append("target.name: Required value")
+    said = [f"{problem.field}: {problem.message}" for problem in binding_problems(binding)]
     if said:
         # The real server forgets to make an Invalid of it.
         told = said[0] if len(said) == 1 else f"[{', '.join(said)}]"
