@@ -1,7 +1,7 @@
 """List, then watch: all that happens to a resource, in order, across broken streams and expired versions."""
 
 import random
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import Literal, TypeAlias, get_args
 
 import msgspec
@@ -57,6 +57,30 @@ class Changed(msgspec.Struct, frozen=True):
 Event: TypeAlias = Listed | Changed
 
 
+class Metadata(msgspec.Struct, gc=False):
+    """What is read of every object, cheaply."""
+
+    resourceVersion: str  # noqa: N815 - as the API spells it
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+
+
+class Glance(msgspec.Struct, gc=False):
+    """An object of which only the most needed was read."""
+
+    metadata: Metadata
+
+
+Heed: TypeAlias = Literal["whole", "metadata", "not"]
+"""How much of a change is wanted: all, no more than a `Glance` has of it, or nothing."""
+
+Heeds: TypeAlias = Callable[[ChangeType, Glance, bytes], Heed]
+"""Decides by the type, a glance at the object and its JSON; most of a watch's cost is in decoding objects."""
+
+_GLANCES = msgspec.json.Decoder(Glance)
+
+
 class WatchCounts(msgspec.Struct):
     """What a watch went through: numbers from a stream that was cut or relisted are to be read with care.
 
@@ -94,8 +118,10 @@ class Watch:
         label_selector: str | None = None,
         field_selector: str | None = None,
         rng: random.Random | None = None,
+        heeds: Heeds | None = None,
     ) -> None:
         self.counts = WatchCounts()
+        self._heeds = heeds
         self._client = client
         self._clock = client.clock
         self._resource = resource
@@ -176,13 +202,15 @@ class Watch:
             raise _Cut
 
     def _read(self, line: bytes, wall_ns: int, monotonic_ns: int) -> Changed | None:
-        """The change in a line; None for a bookmark, which only moves the version."""
+        """The change in a line; None for a bookmark, which only moves the version, and for what nobody heeds."""
         try:
             frame = codec.decode_frame(line)
             if frame.type == "ERROR":
                 failure = status.parse(bytes(frame.object), code=HTTP_SERVER_ERROR)
                 raise ApiError(failure, method="WATCH", path=self._path)
-            obj = codec.decode(frame.object)
+            obj = self._heeded(frame) if self._heeds is not None else codec.decode(frame.object)
+            if obj is None:
+                return None
             self._version = obj["metadata"]["resourceVersion"]
         except (ValueError, KeyError, TypeError) as error:
             raise _Cut from error
@@ -193,6 +221,21 @@ class Watch:
             raise Malformed(f"the watch of {self._path} sent an event of the unknown type {frame.type!r}")
         self.counts.changes += 1
         return Changed(frame.type, obj, wall_ns, monotonic_ns)  # type: ignore[arg-type] # checked above
+
+    def _heeded(self, frame: codec.WatchFrame) -> Object | None:
+        """As much of the object as is wanted; None for nothing."""
+        if frame.type not in _CHANGE_TYPES or self._heeds is None:
+            return codec.decode(frame.object)
+        raw = bytes(frame.object)
+        glance = _GLANCES.decode(raw)
+        match self._heeds(frame.type, glance, raw):  # type: ignore[arg-type] # checked above
+            case "whole":
+                return codec.decode(raw)
+            case "metadata":
+                return {"metadata": msgspec.structs.asdict(glance.metadata)}
+        self._version = glance.metadata.resourceVersion
+        self.counts.changes += 1
+        return None
 
     @staticmethod
     def _must_relist(error: ApiError | Unreachable) -> bool:
