@@ -13,6 +13,8 @@ A message says what happened, where, and what to do. The command prints it as on
 appears with `--debug` only. Classes of upper packages derive from these: the exit code is decided once.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 
 
@@ -37,6 +39,16 @@ class UsageError(KubedynoError):
     """Wrong usage or input: names the option, file or field and what to write instead."""
 
     exit_code = ExitCode.USAGE
+
+
+@contextmanager
+def located(where: str, *also: type[Exception]) -> Iterator[None]:
+    """Within the block, a UsageError gets `where` put before it; exceptions of the kinds `also` become such errors."""
+    kinds: tuple[type[Exception], ...] = (UsageError, *also)
+    try:
+        yield
+    except kinds as error:
+        raise UsageError(f"{where}: {error}") from None
 
 
 class EngineError(KubedynoError):

@@ -26,6 +26,10 @@ class Log:
         if self._logger.isEnabledFor(logging.DEBUG):
             self._logger.debug("%s", " ".join((message, *(f"{key}={value}" for key, value in pairs.items()))))
 
+    def warning(self, message: str, **pairs: object) -> None:
+        """Tell of something that is not as it should be, and goes on."""
+        self._logger.warning("%s", " ".join((message, *(f"{key}={value}" for key, value in pairs.items()))))
+
     def exception(self, message: str, **pairs: object) -> None:
         """Tell of a fault of ours, with the traceback of the exception that is being handled."""
         self._logger.error(

@@ -5,7 +5,7 @@ import pytest
 
 import kubedyno
 from kubedyno.kit import errors
-from kubedyno.kit.errors import CheckFailed, EngineError, ExitCode, InvalidRun, KubedynoError, UsageError
+from kubedyno.kit.errors import CheckFailed, EngineError, ExitCode, InvalidRun, KubedynoError, UsageError, located
 from kubedyno.server.messages import Refused
 
 pytestmark = pytest.mark.unit
@@ -53,3 +53,16 @@ def test_classes_of_upper_packages_keep_the_code_of_their_family() -> None:
             assert error.exit_code == code, error
     # A refusal of the embedded server becomes its answer; the command that gets that raises an error of the client's.
     assert below(KubedynoError) - {Refused} == {KubedynoError}.union(*(below(family) for family in families))
+
+
+@pytest.mark.parametrize("error", [UsageError("is wrong"), ValueError("is wrong")])
+def test_an_error_is_told_with_its_place(error: Exception) -> None:
+    with pytest.raises(UsageError) as caught, located("file"), located("field", ValueError):
+        raise error
+    assert str(caught.value) == "file: field: is wrong"
+
+
+def test_other_errors_have_no_place() -> None:
+    with pytest.raises(EngineError) as caught, located("file"):
+        raise EngineError("failed")
+    assert str(caught.value) == "failed"

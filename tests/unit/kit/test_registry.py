@@ -40,5 +40,11 @@ def test_a_name_like_no_other_brings_all(fruits: Registry[int]) -> None:
     assert str(caught.value) == "there is no fruit 'xyz': known are: apple, cherry, pear"
 
 
+def test_of_many_names_some_are_told() -> None:
+    told = suggestion("xyz", [f"node-{index:03}" for index in range(1000)])
+    assert told.startswith("known are: node-000, node-001, ")
+    assert told.endswith(", node-023, and 976 more")
+
+
 def test_without_any_names_that_is_said() -> None:
     assert suggestion("x", []) == "none are known"
