@@ -971,19 +971,18 @@ async def played(client: Client, name: str) -> Any:
 async def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
     """All situations on both control planes, side by side: most of their time is waiting."""
     folder = tmp_path_factory.mktemp("controllers")
-    # Lost nodes are found quickly, and no KWOK speaks for them.
+    # Lost nodes are found quickly, and nobody speaks for them.
     lifecycle = {"node-monitor-grace-period": "4s", "node-monitor-period": "1s"}
     without = {"controllers": ",".join(("*", *(f"-{name}" for name in OURS)))}
     settings = ControllerSettings(node_grace_s=4, node_period_s=1)
+    bare: dict[str, Any] = {"scheduler": "none", "kubelet": "none"}
     found: Outcomes = {}
     free_hands = asyncio.Semaphore(AT_ONCE)
     async with (
-        lab_in_process(folder / "real", scheduler="none", settings={"kube-controller-manager": lifecycle}) as real,
-        lab_in_process(folder / "ours", scheduler="none", settings={"kube-controller-manager": without}) as ours,
+        lab_in_process(folder / "real", **bare, settings={"kube-controller-manager": lifecycle}) as real,
+        lab_in_process(folder / "ours", **bare, settings={"kube-controller-manager": without}) as ours,
         tasks.owning() as group,
     ):
-        for lab in (real, ours):
-            await lab.supervisor.stop(["kwok"])
         controllers = group.create_task(
             run_controllers(ours.client, clock=RealClock(), seed=1, settings=settings), name="our controllers"
         )

@@ -6,47 +6,27 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from tests import worlds
+from tests.worlds import Unreliable
 
-from kubedyno.client.errors import Unreachable
 from kubedyno.client.informer import Change, Informer
 from kubedyno.client.rest import Client
-from kubedyno.client.transport import Response
 from kubedyno.controllers.running import run_controllers
 from kubedyno.controllers.settings import ControllerSettings
-from kubedyno.kit import randomness, tasks
+from kubedyno.kit import tasks
 from kubedyno.kit.virtualtime import LoopClock
-from kubedyno.kube import codec
 from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import PODS, SERVICE_ACCOUNTS, Resource, for_object
-from kubedyno.kube.status import failure
 from kubedyno.server.embedding import new_api
 from kubedyno.server.inprocess import InProcess
 
-WITHIN_S = 3600.0
 
-
-class World:
+class World(worlds.World):
     """What a test does and sees."""
-
-    def __init__(self, client: Client, clock: LoopClock) -> None:
-        self.client = client
-        self.clock = clock
-        self.began_ns = clock.wall_ns()
-
-    def passed_s(self) -> float:
-        """Virtual seconds since the beginning."""
-        return (self.clock.wall_ns() - self.began_ns) / 1e9
 
     async def create(self, obj: Object, *, namespace: str = "default") -> Object:
         resource = for_object(obj)
         return await self.client.create(resource, obj, namespace=namespace if resource.namespaced else None)
-
-    async def until(self, resource: Resource, predicate: Callable[[list[Object]], object]) -> list[Object]:
-        async with Informer(self.client, resource) as informer:
-            await informer.wait_until(
-                lambda found: bool(predicate(list(found.items))), timeout_s=WITHIN_S, what=resource.plural
-            )
-            return list(informer.items)
 
     async def listed(self, resource: Resource) -> list[Object]:
         return (await self.client.list_all(resource)).items
@@ -62,25 +42,6 @@ class World:
             namespace=metadata["namespace"],
             subresource="status",
         )
-
-
-class Unreliable(InProcess):
-    """Loses a share of a client's writes: some before the server has them, as many answers after."""
-
-    def __init__(self, *args: Any, losses: float, seed: int, **more: Any) -> None:
-        super().__init__(*args, **more)
-        self._losses = losses
-        self._rng = randomness.stream(seed, "losses")
-
-    async def request(self, method: str, path: str, **more: Any) -> Response:
-        fate = self._rng.random() if method != "GET" else 1.0
-        if fate < self._losses / 2:
-            body = codec.encode(failure(500, "an internal error", reason="InternalError"))
-            return Response(500, {}, body)
-        answer = await super().request(method, path, **more)
-        if fate < self._losses:
-            raise Unreachable(server="test", cause="broke the connection", remedy="try again", sent=True)
-        return answer
 
 
 Play = Callable[[World], Awaitable[Any]]

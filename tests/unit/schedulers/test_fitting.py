@@ -104,28 +104,6 @@ def taint(effect: str = "NoSchedule", key: str = "gpu", **more: str) -> dict[str
     return {"key": key, "effect": effect, **more}
 
 
-@pytest.mark.parametrize(
-    ("toleration", "given", "covered"),
-    [
-        ({"operator": "Exists"}, taint(), True),
-        ({"operator": "Exists"}, taint("NoExecute", value="x"), True),
-        ({"operator": "Exists", "key": "gpu"}, taint(value="x"), True),
-        ({"operator": "Exists", "key": "cpu"}, taint(), False),
-        ({"operator": "Exists", "effect": "NoExecute"}, taint(), False),
-        ({"operator": "Exists", "effect": "NoSchedule"}, taint(), True),
-        ({"operator": "Equal", "key": "gpu", "value": "x"}, taint(value="x"), True),
-        ({"key": "gpu", "value": "x"}, taint(value="x"), True),
-        ({"key": "gpu"}, taint(), True),
-        ({"key": "gpu", "value": "x"}, taint(), False),
-        ({"key": "gpu"}, taint(value="x"), False),
-        ({"key": "gpu", "value": "x", "effect": "NoSchedule"}, taint("NoExecute", value="x"), False),
-        ({"key": "other", "value": "x"}, taint(value="x"), False),
-    ],
-)
-def test_what_a_toleration_covers(toleration: dict[str, Any], given: dict[str, Any], covered: bool) -> None:
-    assert fitting.tolerates(toleration, given) is covered
-
-
 def wanting(*terms: dict[str, Any]) -> dict[str, Any]:
     required = {"nodeSelectorTerms": list(terms)}
     return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}}

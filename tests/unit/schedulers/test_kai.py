@@ -95,6 +95,7 @@ def test_base_objects_are_namespaces_rights_priorities_and_queues_in_order() -> 
         ("Namespace", "kai-scheduler"),
         ("Namespace", "kai-resource-reservation"),
         ("Namespace", "kai-scale-adjust"),
+        ("ServiceAccount", "kai-resource-reservation"),
         ("ClusterRoleBinding", "kai-scheduler"),
         ("PriorityClass", "train"),
         ("PriorityClass", "build-preemptible"),
@@ -103,7 +104,7 @@ def test_base_objects_are_namespaces_rights_priorities_and_queues_in_order() -> 
         ("Queue", "default-parent-queue"),
         ("Queue", "default-queue"),
     ]
-    assert objects[3]["subjects"][0]["name"] == "system:serviceaccounts:kai-scheduler"
+    assert objects[4]["subjects"][0]["name"] == "system:serviceaccounts:kai-scheduler"
     assert "parentQueue" not in objects[-2]["spec"]
     assert objects[-1]["spec"]["parentQueue"] == "default-parent-queue"
 

@@ -14,6 +14,7 @@ from kubedyno.controllers.queue import WorkQueue
 from kubedyno.kit.clock import NS_PER_S
 from kubedyno.kube import meta
 from kubedyno.kube.codec import Object
+from kubedyno.kube.placement import tolerates
 from kubedyno.kube.resources import NODES, PODS
 
 COMPONENT = "taint-eviction-controller"
@@ -28,17 +29,6 @@ def no_execute(node: Object | None) -> Taints:
     if node is None:
         return []
     return [taint for taint in (node.get("spec") or {}).get("taints") or () if taint["effect"] == "NoExecute"]
-
-
-def tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
-    """Whether a toleration fits a taint."""
-    if toleration.get("effect") not in {None, "", taint["effect"]}:
-        return False
-    if toleration.get("key") and toleration["key"] != taint["key"]:
-        return False
-    if toleration.get("operator", "Equal") == "Exists":
-        return True
-    return bool(toleration.get("key")) and toleration.get("value", "") == taint.get("value", "")
 
 
 def seconds_tolerated(pod: Object, taints: Taints) -> float | None:
