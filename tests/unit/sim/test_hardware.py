@@ -172,7 +172,7 @@ def test_the_labels_of_strategy_single_describe_the_partitions() -> None:
         "nvidia.com/gpu.slices.gi": "1",
         "nvidia.com/gpu.slices.ci": "1",
         "nvidia.com/gpu.engines.copy": "1",
-        "nvidia.com/gpu.engines.decoder": "1",
+        "nvidia.com/gpu.engines.decoder": "0",
         "nvidia.com/gpu.engines.encoder": "0",
         "nvidia.com/gpu.engines.jpeg": "0",
         "nvidia.com/gpu.engines.ofa": "0",
@@ -258,8 +258,8 @@ def test_the_dra_device_of_a_whole_gpu() -> None:
             "cudaComputeCapability": {"version": "9.0.0"},
             "driverVersion": {"version": "580.95.5"},
             "cudaDriverVersion": {"version": "13.0.0"},
-            "pcieBusID": {"string": "0000:9d:00.0"},
             "addressingMode": {"string": "HMM"},
+            "resource.kubernetes.io/pciBusID": {"string": "0000:9d:00.0"},
             "resource.kubernetes.io/pcieRoot": {"string": "pci0000:97"},
         },
         "capacity": {"memory": {"value": "81559Mi"}},
@@ -269,7 +269,7 @@ def test_the_dra_device_of_a_whole_gpu() -> None:
 def test_the_dra_device_of_a_partition_takes_memory_slices() -> None:
     h100 = hardware.gpu("H100")
     device = hardware.dra_mig_device(h100, 0, h100.profile("3g.40gb"), 4, uuid="MIG-1", parent_uuid="GPU-1")
-    assert device["name"] == "gpu-0-mig-9-4-4"
+    assert device["name"] == "gpu-0-mig-3g40gb-9-4"
     assert device["attributes"]["profile"] == {"string": "3g.40gb"}
     assert device["attributes"]["parentUUID"] == {"string": "GPU-1"}
     assert {name for name in device["capacity"] if name.startswith("memorySlice")} == {
