@@ -8,6 +8,7 @@ from kubedyno.schedulers.kai.components import NAMESPACE
 _SCHEDULER_NAME = "kai-scheduler"
 _ROOT_QUEUE = "default-parent-queue"
 _DEFAULT_QUEUE = "default-queue"
+_RESERVATION = "kai-resource-reservation"
 
 # 100 and above is non-preemptible in KAI's eyes.
 _PRIORITIES = {"train": 50, "build-preemptible": 75, "build": 100, "inference": 125}
@@ -51,8 +52,10 @@ def base() -> list[dict[str, Any]]:
     return [
         *(
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-            for name in (NAMESPACE, "kai-resource-reservation", "kai-scale-adjust")
+            for name in (NAMESPACE, _RESERVATION, "kai-scale-adjust")
         ),
+        # Pods that reserve a GPU for fractions run under it, and are refused without.
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": _RESERVATION, "namespace": _RESERVATION}},
         {
             "apiVersion": "rbac.authorization.k8s.io/v1",
             "kind": "ClusterRoleBinding",
