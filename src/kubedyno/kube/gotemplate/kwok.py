@@ -1,7 +1,6 @@
 """Templates as KWOK 0.8 renders those of its Stage objects: the data, the functions, and YAML out of the text.
 
-Of sprig there are the functions that KWOK's own stages and ours use. What depends on the time, a node or an address
-pool is given by the caller.
+Of sprig there are the functions of `sprig`. What depends on the time, a node or an address pool is given by the caller.
 """
 
 import re
@@ -11,17 +10,16 @@ from typing import Any, Final
 import yaml
 
 from kubedyno.kube import goyaml
-from kubedyno.kube.gotemplate.formatting import sprint
 from kubedyno.kube.gotemplate.functions import Function, Functions, Parameter
 from kubedyno.kube.gotemplate.jsonvalues import json_text, with_numbers
 from kubedyno.kube.gotemplate.problems import Limits, TemplateError
 from kubedyno.kube.gotemplate.quoting import quoted
+from kubedyno.kube.gotemplate.sprig import SPRIG
 from kubedyno.kube.gotemplate.template import Template
-from kubedyno.kube.gotemplate.values import Number, truth
+from kubedyno.kube.gotemplate.values import Number
 
 _NAME: Final = "_"  # KWOK calls all its templates so
 _INDENT: Final = 2
-_KEY_MAX: Final = 1000
 _TEXT_TAG: Final = "tag:yaml.org,2002:str"
 _WORD = re.compile(r"[-+.~\w]*")
 _TIME = re.compile(r"\d{4}-\d\d?-\d\d?(?:(?:[Tt]|[ \t]+)\d\d?:\d\d:\d\d.*)?|[-+]?\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?")
@@ -40,17 +38,20 @@ PodAddresses = Callable[[str, bool, str, str, str], Sequence[str]]
 
 def stage_template(text: str, functions: Functions, *, limits: Limits | None = None) -> Template:
     """A template of a stage; `functions`: those of this module that fit the kind, and more if there are."""
-    return Template.parsed(_NAME, text.strip(), {**_SPRIG, **functions}, limits=limits)
+    return Template.parsed(_NAME, text.strip(), {**SPRIG, **functions}, limits=limits)
 
 
-def render_text(template: Template, obj: Any) -> str:
-    """What it prints for an object. Numbers are their JSON text, so that even 0 is true, as in KWOK."""
-    return template.render(with_numbers(obj))
+def render_text(template: Template, obj: Any, functions: Functions | None = None) -> str:
+    """What it prints for an object. Numbers are their JSON text, so that even 0 is true, as in KWOK.
+
+    `functions` replace those of the same names for this rendering.
+    """
+    return template.render(with_numbers(obj), functions)
 
 
-def render_object(template: Template, obj: Any) -> Any:
+def render_object(template: Template, obj: Any, functions: Functions | None = None) -> Any:
     """The same read as YAML: a patch, or an object."""
-    text = render_text(template, obj)
+    text = render_text(template, obj, functions)
     try:
         return goyaml.read(text.encode("utf-8", "replace"))[0]
     except ValueError as error:
@@ -156,26 +157,3 @@ def _is_ambiguous(text: str) -> bool:
 
 
 _Dumper.add_representer(str, _represent_text)
-
-
-def _default(otherwise: Any, *values: Any) -> Any:
-    """Sprig's: the value, or the other where it is missing or empty."""
-    return values[0] if values and truth(values[0]) else otherwise
-
-
-def _dict(*parts: Any) -> dict[str, Any]:
-    """Sprig's: a map of keys and values in turn; a last key alone has an empty text."""
-    keys = [key if isinstance(key, str) else sprint((key,), _KEY_MAX) for key in parts[::2]]
-    values = [*parts[1::2], ""][: len(keys)]
-    return dict(zip(keys, values, strict=True))
-
-
-def _list(*values: Any) -> list[Any]:
-    return list(values)
-
-
-_SPRIG: Final[Functions] = {
-    "default": Function(_default, (Parameter.ANY,), Parameter.ANY),
-    "dict": Function(_dict, (), Parameter.ANY),
-    "list": Function(_list, (), Parameter.ANY),
-}
