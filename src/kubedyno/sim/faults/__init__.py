@@ -1,0 +1,1 @@
+"""What goes wrong with simulated nodes: faults on the Node object, which nodes they meet, and when."""
