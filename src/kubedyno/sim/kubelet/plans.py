@@ -1,0 +1,109 @@
+"""What chance decided for one pod: how long it takes to start, works and takes to stop, and how it ends."""
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import msgspec
+
+from kubedyno.kit.draws import Draw
+from kubedyno.kit.errors import UsageError
+from kubedyno.kube import meta
+from kubedyno.kube.codec import Object
+from kubedyno.sim import marks
+from kubedyno.sim.kubelet.settings import KubeletSettings
+
+JOB_TYPE: Final = "job-type"
+"""Label of a pod; with the value `short-lived` it works for a while by itself, as ClusterLoader2's examples expect."""
+SHORT_LIVED: Final = "short-lived"
+SHORT_LIVED_S: Final = 30.0
+"""How long such pods work unless the caller says otherwise."""
+SHORT_LIVED_VARIABLE: Final = "CL2_JOB_RUNNING_TIME_MS"
+"""Of the environment, as ClusterLoader2's jobs are told: milliseconds."""
+
+_MAX_EXIT_CODE: Final = 255
+
+
+def short_lived_s(env: Mapping[str, str]) -> float:
+    """How long short-lived pods work as the environment says it; UsageError where it says no number."""
+    text = env.get(SHORT_LIVED_VARIABLE)
+    if not text:
+        return SHORT_LIVED_S
+    try:
+        milliseconds = float(text)
+    except ValueError:
+        milliseconds = math.nan
+    if not 0 <= milliseconds < math.inf:
+        raise UsageError(f"{SHORT_LIVED_VARIABLE} is {text!r}: write milliseconds, like 30000")
+    return milliseconds / 1000
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """One pod's times in seconds: from acceptance to running, of each run, from the request to end to the end."""
+
+    start_s: float
+    work_s: float | None
+    """None: until it is deleted."""
+    stop_s: float
+    exit_code: int
+    """With what its containers end after their work."""
+
+
+def plan_of(
+    pod: Object, settings: KubeletSettings, unit: Callable[[str], float], *, short_lived_s: float = SHORT_LIVED_S
+) -> Plan:
+    """The plan of a pod: what its annotations say, then its label, then the settings of its node.
+
+    `unit(purpose)` is a number in [0, 1) that is always the same for this pod and purpose, so that whoever plays the
+    pod next makes the same plan. UsageError when an annotation cannot be read; it names pod and annotation.
+    """
+    said = meta.annotations(pod)
+    work = said.get(marks.DURATION)
+    if work is not None:
+        work_s: float | None = _asked_s(pod, marks.DURATION, work, unit)
+    elif meta.labels(pod).get(JOB_TYPE) == SHORT_LIVED:
+        work_s = short_lived_s
+    else:
+        work_s = None if settings.duration is None else _drawn_s(settings.duration, "duration", unit)
+    start, stop, exit_code = said.get(marks.START), said.get(marks.STOP), said.get(marks.EXIT_CODE)
+    return Plan(
+        start_s=_drawn_s(settings.start, "start", unit) if start is None else _asked_s(pod, marks.START, start, unit),
+        work_s=work_s,
+        stop_s=_drawn_s(settings.stop, "stop", unit) if stop is None else _asked_s(pod, marks.STOP, stop, unit),
+        exit_code=_chance_of_failure(settings, unit) if exit_code is None else _asked_exit_code(pod, exit_code),
+    )
+
+
+_drawing = functools.lru_cache(maxsize=1024)(Draw.parse)
+
+
+def _drawn_s(text: str, purpose: str, unit: Callable[[str], float]) -> float:
+    draw = _drawing(text)
+    # A constant needs no number: most pods are planned without any.
+    return draw.numbers[0] if draw.shape == "constant" else draw.at(unit(purpose))
+
+
+def _asked_s(pod: Object, annotation: str, text: str, unit: Callable[[str], float]) -> float:
+    try:
+        return _drawn_s(text, annotation.partition("/")[2], unit)
+    except UsageError as error:
+        raise UsageError(f"{_named(pod)}: annotation {annotation}: {error}") from None
+
+
+def _chance_of_failure(settings: KubeletSettings, unit: Callable[[str], float]) -> int:
+    return 1 if settings.failures > 0 and unit("failure") < settings.failures else 0
+
+
+def _asked_exit_code(pod: Object, text: str) -> int:
+    code = int(text) if text.isascii() and text.isdigit() else -1
+    if not 0 <= code <= _MAX_EXIT_CODE:
+        raise UsageError(
+            f"{_named(pod)}: annotation {marks.EXIT_CODE}: {text!r} is no exit code: write a number from 0 to 255"
+        )
+    return code
+
+
+def _named(pod: Object) -> str:
+    namespace, name = meta.key(pod)
+    return f"pod {namespace}/{name}"
