@@ -5,7 +5,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,8 @@ from typing import Any
 import msgspec
 import psutil
 import pytest
+from tests.commands import argv, run_kubedyno
+from tests.kwokmodule import KwokModule, read_kwok_module
 from tests.labs import lab_in_process
 
 from kubedyno.kit.clock import RealClock
@@ -37,6 +38,11 @@ async def kubectl_path() -> Path:
     return found["kubectl"].path
 
 
+@pytest.fixture(scope="session")
+async def kwok_module() -> KwokModule:
+    return await read_kwok_module()
+
+
 class User:
     """Somebody at a terminal: runs commands with a state folder of their own."""
 
@@ -46,28 +52,14 @@ class User:
         self.env = {**os.environ, "XDG_STATE_HOME": str(home / "state"), "NO_COLOR": "1"}
         self.env.pop("KUBECONFIG", None)
 
-    def argv(self, *args: str) -> list[str]:
-        return [sys.executable, "-m", "kubedyno", *args]
-
     def run(self, *args: str, code: int = 0) -> subprocess.CompletedProcess[str]:
         """Run a command to its end and look at its exit code."""
-        done = subprocess.run(
-            self.argv(*args),
-            env=self.env,
-            cwd=self.home,
-            capture_output=True,
-            text=True,
-            timeout=COMMAND_WITHIN_S,
-            check=False,
-        )
-        assert done.returncode == code, f"exit code {done.returncode}:\n{done.stdout}\n{done.stderr}"
-        assert "Traceback" not in done.stderr, done.stderr
-        return done
+        return run_kubedyno(*args, env=self.env, cwd=self.home, within_s=COMMAND_WITHIN_S, code=code)
 
     def start(self, *args: str) -> subprocess.Popen[str]:
         """Start a command and do not wait for it."""
         return subprocess.Popen(
-            self.argv(*args), env=self.env, cwd=self.home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            argv(*args), env=self.env, cwd=self.home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
 
     def up(self, *args: str) -> str:

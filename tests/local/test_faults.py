@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.commands import argv
 from tests.labs import provided_for
 
 from kubedyno.kit.clock import RealClock
@@ -97,7 +98,7 @@ def test_a_full_disk(user: User, size: str, who: str) -> None:
     """A tmpfs of a few bytes stands for the disk, in a mount namespace of its own."""
     disk = user.home / "state"
     disk.mkdir()
-    mount = f"mount -t tmpfs -o size={size} none {disk} && exec {' '.join(user.argv('up', *BARE))}"
+    mount = f"mount -t tmpfs -o size={size} none {disk} && exec {' '.join(argv('up', *BARE))}"
     done = subprocess.run(
         ["unshare", *([] if os.geteuid() == 0 else ["--map-root-user"]), "--mount", "sh", "-c", mount],
         env=user.env,

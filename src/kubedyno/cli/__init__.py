@@ -14,8 +14,10 @@ COMMANDS = {
     "doctor": ("kubedyno.cli.doctor", "What this machine can run, and what to do about the rest."),
     "down": ("kubedyno.cli.down", "End a lab: no process and no port is left."),
     "list": ("kubedyno.cli.list", "The scenarios, with their parameters and tags."),
+    "nodes": ("kubedyno.cli.nodes", "Simulated nodes of a lab or cluster: pools of them, and what befalls them."),
     "run": ("kubedyno.cli.run", "Run scenarios on a lab of their own and keep what was measured."),
     "setup": ("kubedyno.cli.setup", "Find, download or build programs: all of them, or the COMPONENTs named."),
+    "simulate": ("kubedyno.cli.simulate", "Simulate the nodes of a cluster, in the foreground."),
     "status": ("kubedyno.cli.status", "The labs that are there, and their processes."),
     "up": ("kubedyno.cli.up", "Make a lab that stays, and print how to reach it."),
 }

@@ -20,7 +20,15 @@ def lab_options(command: Command) -> Command:
             default=None,
             help="reference | kube-scheduler | kai | none; without it reference on embedded, kube-scheduler on local.",
         ),
-        click.option("--kubelet", default="", help="builtin | kwok; without it builtin on embedded, kwok on local."),
+        click.option(
+            "--kubelet", default="builtin", show_default=True, help="Who plays the kubelets: builtin | kwok | none."
+        ),
+        click.option(
+            "--heartbeats",
+            default="",
+            metavar="DURATION",
+            help="Duration of node leases, and with it the controllers' patience, or off; without it, the profile's.",
+        ),
         click.option(
             "--profile",
             default="scale",
@@ -47,9 +55,8 @@ def lab_options(command: Command) -> Command:
             default="none",
             help="Three API servers on three etcd members, two schedulers, behind a balancer: stacked | external.",
         ),
-        click.option(
-            "--stages", multiple=True, type=click.Path(path_type=Path), help="Stage files for KWOK, instead of ours."
-        ),
+        click.option("--stages", multiple=True, type=click.Path(path_type=Path), help="KWOK Stage files to play by."),
+        click.option("--cluster-stages", is_flag=True, help="Play by the Stage objects that are in the lab."),
         click.option("--bin-dir", type=click.Path(path_type=Path), help="A folder with programs to prefer."),
     ]
     for option in reversed(options):
@@ -64,6 +71,7 @@ def lab_spec(
     engine: str,
     scheduler: str | None,
     kubelet: str,
+    heartbeats: str,
     profile: str,
     settings: tuple[str, ...],
     scheduler_config: Path | None,
@@ -72,13 +80,17 @@ def lab_spec(
     audit_log: bool,
     ha: str,
     stages: tuple[Path, ...],
+    cluster_stages: bool,
     bin_dir: Path | None,
     time: str = "real",
     seed: int = 0,
 ) -> Any:
     """The checked LabSpec that the options mean."""
+    import os
+
     from kubedyno.lab import spec as specs
     from kubedyno.plane import settings as plane_settings
+    from kubedyno.sim.kubelet.plans import short_lived_s
 
     return specs.check(
         specs.LabSpec(
@@ -87,6 +99,7 @@ def lab_spec(
             engine=engine,
             scheduler=scheduler or specs.DEFAULT_SCHEDULERS.get(engine, specs.NO_SCHEDULER),
             kubelet=kubelet,
+            heartbeats=heartbeats,
             profile=profile,
             time=time,
             seed=seed,
@@ -97,6 +110,8 @@ def lab_spec(
             audit_log=audit_log,
             ha=ha,  # type: ignore[arg-type] # checked by specs.check
             stages=tuple(str(path.absolute()) for path in stages),
+            cluster_stages=cluster_stages,
+            short_lived_s=short_lived_s(os.environ),
             bin_dir=str(bin_dir.absolute()) if bin_dir else None,
             debug=bool(click.get_current_context().find_root().params.get("debug")),
         )

@@ -1,23 +1,18 @@
-"""Putting objects into a lab: CRDs until they are served, base objects, node pools."""
+"""Putting objects into a lab: CRDs until they are served, base objects, namespaces."""
 
-import asyncio
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from kubedyno.client.informer import Change, Informer, Key
+from kubedyno.client.informer import Informer
 from kubedyno.client.rest import Client
 from kubedyno.kit import tasks
 from kubedyno.kube import codec, meta
-from kubedyno.kube.resources import CRDS, NODES, SERVICE_ACCOUNTS
-from kubedyno.sim import pools
-from kubedyno.sim.pools import Pool
+from kubedyno.kube.resources import CRDS, SERVICE_ACCOUNTS
 
 _FIELD_MANAGER = "kubedyno"
 _ESTABLISHED_WITHIN_S = 60.0
 _READY_WITHIN_S = 60.0
-_READY_WITHIN_S_PER_NODE = 0.05
-_PARALLEL_CREATES = 32
 
 
 async def install_crds(client: Client, folders: Iterable[Path]) -> None:
@@ -67,39 +62,3 @@ async def await_service_account(client: Client, namespace: str) -> None:
             timeout_s=_READY_WITHIN_S,
             what=f"the default service account of namespace {namespace}",
         )
-
-
-async def create_pool(client: Client, pool: Pool) -> None:
-    """Create the pool's nodes and return when all are Ready and free of the taint that new nodes get."""
-    free_hands = asyncio.Semaphore(_PARALLEL_CREATES)
-
-    async def create(node: dict[str, Any]) -> None:
-        async with free_hands:
-            await client.create(NODES, node)
-
-    ready: set[Key] = set()
-
-    def note(change: Change) -> None:
-        if change.new is not None and usable(change.new):
-            ready.add(change.key)
-        else:
-            ready.discard(change.key)
-
-    nodes = Informer(client, NODES, label_selector=f"kubedyno/pool={pool.name}")
-    nodes.subscribe(note)
-    async with nodes:
-        async with tasks.owning() as group:
-            for node in pools.nodes(pool):
-                group.create_task(create(node))
-        await nodes.wait_until(
-            lambda _nodes: len(ready) == pool.count,
-            timeout_s=_READY_WITHIN_S + _READY_WITHIN_S_PER_NODE * pool.count,
-            what=f"{pool.count} nodes of pool {pool.name} to be Ready",
-        )
-
-
-def usable(node: Mapping[str, Any]) -> bool:
-    """Whether a scheduler may use the node: Ready, and the not-ready taint of its creation is gone."""
-    taints = node.get("spec", {}).get("taints") or []
-    tainted = any(taint["key"].startswith("node.kubernetes.io/") for taint in taints)
-    return meta.is_condition_true(node, "Ready") and not tainted

@@ -18,7 +18,11 @@ from kubedyno.lab.steering import SchedulerControl
 from kubedyno.measure.recorder import WORKLOAD_LABEL, Recorder
 from kubedyno.measure.records import Check, Measurement
 from kubedyno.model.workloads import Dialect, Workload
-from kubedyno.sim.pools import Pool
+from kubedyno.sim import limits, pools
+from kubedyno.sim.faults.injecting import ONCE, Injector, Trouble
+from kubedyno.sim.faults.scheduling import Timing
+from kubedyno.sim.faults.selecting import Selection
+from kubedyno.sim.pools import Pool, applying, checking
 
 _PARALLEL_CREATES = 32
 _SCHEDULED_WITHIN_S = 120.0
@@ -54,6 +58,8 @@ class Lab:
         scheduler: SchedulerControl,
         namespace: str,
         clock: Clock,
+        kubelet: str = "builtin",
+        seed: int = 0,
     ) -> None:
         self.scheduler = scheduler
         self.measurements: list[Measurement] = []
@@ -64,14 +70,29 @@ class Lab:
         self._dialect = dialect
         self._namespace = namespace
         self._clock = clock
+        self._kubelet = kubelet
+        self._seed = seed
         self._pools: set[str] = set()
 
-    async def nodes(self, name: str, *, count: int, gpus: int = 8) -> None:
-        """Create a pool of nodes and wait until all are Ready."""
-        if name in self._pools:
-            raise UsageError(f"pool {name} exists already: choose another name")
-        self._pools.add(name)
-        await installing.create_pool(self._client, Pool(name=name, count=count, gpus=gpus))
+    async def nodes(self, pool: str | Pool, *, count: int = 1, gpus: int = 8) -> None:
+        """Create a pool of nodes and wait until all are Ready: the usual one by its name, or any other."""
+        wanted = pools.base(pool, count, gpus=gpus) if isinstance(pool, str) else checking.check(pool)
+        if wanted.name in self._pools:
+            raise UsageError(f"pool {wanted.name} exists already: choose another name")
+        if self._kubelet == "kwok":
+            limits.refuse_pool(wanted)
+        self._pools.add(wanted.name)
+        await applying.apply(self._client, [wanted])
+
+    async def fail(self, trouble: Trouble, nodes: Selection, timing: Timing = ONCE) -> None:
+        """Let nodes fail; with a time it returns when they have recovered, else they stay so until `recover`."""
+        if self._kubelet == "kwok":
+            limits.refuse_trouble(trouble)
+        await Injector(self._client, self._clock, seed=self._seed).fail(trouble, nodes, timing)
+
+    async def recover(self, nodes: Selection) -> None:
+        """Take the faults of nodes away."""
+        await Injector(self._client, self._clock, seed=self._seed).recover(nodes)
 
     async def queue(self, name: str) -> str:
         """Create a queue, where the scheduler knows queues; its name, to submit to."""

@@ -119,8 +119,8 @@ def _own_parts(lab: RunningLab) -> Iterator[ComponentStatus]:
     port = lab.plan.control_plane.embedded_port
     if port is not None:
         yield part(embedded.SERVER.name, secure=port)
-    for name in lab.activities.running:
-        yield part(name)
+    for name, activity in lab.activities.running.items():
+        yield part(name, **activity.ports)
 
 
 def _processes(lab: RunningLab, provided: Provided) -> Iterator[ComponentStatus]:

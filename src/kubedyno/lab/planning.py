@@ -11,14 +11,16 @@ from kubedyno.kit.nearest import suggestion
 from kubedyno.lab.spec import NO_SCHEDULER, LabSpec
 from kubedyno.plane import controlplane, embedded, kwok
 from kubedyno.plane.activity import Activity
-from kubedyno.plane.component import Component, set_name
+from kubedyno.plane.component import OWN_PROGRAM, Component, set_name
 from kubedyno.plane.controlplane import ControlPlane
 from kubedyno.plane.identities import Identity
 from kubedyno.plane.ports import PortSource
 from kubedyno.plane.settings import with_flags
-from kubedyno.plane.site import PROFILES, Site
+from kubedyno.plane.site import PROFILES, Profile, Site, with_heartbeats
 from kubedyno.schedulers import SCHEDULERS, Scheduler
-from kubedyno.sim import kubelet, pools
+from kubedyno.sim import mounting
+from kubedyno.sim.simulating import Simulation
+from kubedyno.sim.stages.sets import default_stages
 
 
 class LabPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +45,13 @@ class LabPlan(msgspec.Struct, frozen=True, kw_only=True):
     def identities(self) -> tuple[Identity, ...]:
         """Everybody who needs a certificate."""
         own = self.scheduler.identities if self.scheduler else ()
-        return (*self.control_plane.identities, *((kwok.IDENTITY,) if self.kubelet_components else ()), *own)
+        return (*self.control_plane.identities, *self.kubelet_identities, *own)
+
+    @property
+    def kubelet_identities(self) -> tuple[Identity, ...]:
+        """Of the processes that play the kubelets."""
+        known = {"kwok": kwok.IDENTITY, OWN_PROGRAM: mounting.IDENTITY}
+        return tuple(known[component.program] for component in self.kubelet_components)
 
     @property
     def programs(self) -> tuple[str, ...]:
@@ -62,7 +70,7 @@ def plan(spec: LabSpec, *, folder: Path, draw_port: PortSource) -> LabPlan:
     site = Site(
         folder=folder,
         draw_port=draw_port,
-        profile=PROFILES[spec.profile],
+        profile=_profile(spec),
         ha=spec.ha,
         settings=spec.settings,
         feature_gates={**(scheduler.feature_gates if scheduler else {}), **spec.feature_gates},
@@ -71,10 +79,7 @@ def plan(spec: LabSpec, *, folder: Path, draw_port: PortSource) -> LabPlan:
     control_plane = _control_plane(spec, site, scheduler)
     after = control_plane.servers
     scheduler_components = scheduler.components(site, after=after, config=spec.scheduler_config) if scheduler else ()
-    kubelets: tuple[Component, ...] = ()
-    if spec.kubelet == "kwok":
-        stages = tuple(map(Path, spec.stages)) or pools.default_stages()
-        kubelets = (kwok.controller(site, stages=stages, after=after),)
+    kubelets = _kubelets(spec, site, after)
     _refuse_unknown(spec, (*control_plane.components, *scheduler_components, *kubelets))
     return LabPlan(
         spec=spec,
@@ -98,13 +103,63 @@ def _control_plane(spec: LabSpec, site: Site, scheduler: Scheduler | None) -> Co
     )
 
 
+def _profile(spec: LabSpec) -> Profile:
+    profile = PROFILES[spec.profile]
+    return with_heartbeats(profile, spec.heartbeats) if spec.heartbeats else profile
+
+
+def _kubelets(spec: LabSpec, site: Site, after: tuple[str, ...]) -> tuple[Component, ...]:
+    """The processes that play the kubelets; on the embedded engine our own needs none."""
+    stages = tuple(map(Path, spec.stages))
+    if spec.kubelet == "kwok":
+        return (kwok.controller(site, stages=stages or default_stages(), after=after),)
+    if spec.kubelet == "builtin" and spec.engine != "embedded":
+        _refuse_broken(stages)
+        simulator = mounting.simulator(
+            site,
+            seed=spec.seed,
+            stages=stages,
+            cluster_stages=spec.cluster_stages,
+            short_lived_s=spec.short_lived_s,
+            after=after,
+        )
+        return (simulator,)
+    return ()
+
+
+def _refuse_broken(stages: tuple[Path, ...]) -> None:
+    """What is wrong with stages is told before anything starts."""
+    if stages:
+        from kubedyno.sim.stages import reading  # noqa: PLC0415 - takes a while to load, and few need it
+
+        reading.read_files(stages)
+
+
+def _simulation(spec: LabSpec, site: Site) -> tuple[Activity, ...]:
+    """What of the nodes is simulated in the lab's own process: all of it, or what KWOK leaves to others."""
+    if spec.kubelet == "none" or (spec.kubelet == "builtin" and spec.engine != "embedded"):
+        return ()
+    own = spec.kubelet == "builtin"
+    stages = tuple(map(Path, spec.stages)) if own else ()
+    _refuse_broken(stages)
+    simulation = Simulation(
+        seed=spec.seed,
+        lease_s=site.profile.lease_s,
+        short_lived_s=spec.short_lived_s,
+        kubelets=own,
+        stages=stages,
+        cluster_stages=spec.cluster_stages,
+    )
+    port = site.draw_port() if spec.time == "real" else None
+    return (mounting.activity(simulation, port=port),)
+
+
 def _activities(spec: LabSpec, site: Site, scheduler: Scheduler | None) -> tuple[Activity, ...]:
     """What runs in the lab's own process, in the order of its start."""
     found: list[Activity] = []
     if spec.engine == "embedded":
         found.append(embedded.controllers(site.profile))
-    if spec.kubelet == "builtin":
-        found.append(kubelet.activity(lease_s=site.profile.lease_s))
+    found += _simulation(spec, site)
     if scheduler is not None:
         found += scheduler.activities(cycle_s=embedded.VIRTUAL_COST.cycle_s if spec.time == "virtual" else 0.0)
     return tuple(found)

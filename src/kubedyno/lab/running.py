@@ -14,7 +14,7 @@ from kubedyno.kit.clock import NS_PER_S, Clock, rfc3339
 from kubedyno.kit.errors import CheckFailed, ExitCode, InvalidRun, KubedynoError
 from kubedyno.kit.progress import Progress, told
 from kubedyno.kube.resources import PODS
-from kubedyno.lab import installing, planning
+from kubedyno.lab import installing, lagging, planning
 from kubedyno.lab.folders import LabFolder
 from kubedyno.lab.lab import Lab
 from kubedyno.lab.planning import LabPlan
@@ -55,6 +55,7 @@ class _Outcome(msgspec.Struct, kw_only=True):
     ready_ns: int = 0
     ended_ns: int = 0
     longest_stall_s: float = 0.0
+    lag: Mapping[str, Any] | None = None
 
 
 async def run_trial(
@@ -115,12 +116,15 @@ async def _run(
                 scheduler=lab.scheduler,
                 namespace=namespace,
                 clock=clock,
+                kubelet=plan.spec.kubelet,
+                seed=trial.seed,
             )
             outcome.ready_ns = clock.wall_ns()
             with told(progress, clock, f"running {trial.scenario.name}"):
                 await trial.scenario.function(outcome.lab, **trial.parameters)
             outcome.ended_ns = clock.wall_ns()
             outcome.usage.sample()
+            outcome.lag = await lagging.lag_of(lab.activities.running, plan.kubelet_components, lab.reader)
             for watcher in watchers:
                 watcher.cancel()
     for check in outcome.lab.checks:
@@ -154,7 +158,7 @@ def _audit(outcome: _Outcome) -> tuple[AuditLine, ...]:
     if outcome.usage is not None:
         own_s = outcome.usage.cpu_used_s(host.INSTRUMENT)
         lines.append(AuditLine(name="CPU used by kubedyno", value=own_s, unit="s", limit=None))
-    return tuple(lines)
+    return (*lines, *lagging.audit(outcome.lag))
 
 
 def verdict_of(error: BaseException | None) -> Verdict:

@@ -9,16 +9,16 @@ import msgspec
 
 from kubedyno.kit.errors import UsageError
 from kubedyno.kit.nearest import suggestion
-from kubedyno.plane.site import PROFILES, HighAvailability
+from kubedyno.plane.site import PROFILES, HighAvailability, with_heartbeats
 from kubedyno.schedulers import SCHEDULERS
+from kubedyno.sim.kubelet.plans import SHORT_LIVED_S
 
 ENGINES = ("embedded", "local")
 TIMES = ("real", "virtual")
-KUBELETS = ("builtin", "kwok")
+KUBELETS = ("builtin", "kwok", "none")
 HIGH_AVAILABILITY: tuple[HighAvailability, ...] = ("none", "stacked", "external")
 NO_SCHEDULER = "none"
 
-_KUBELET_OF = {"embedded": "builtin", "local": "kwok"}
 DEFAULT_SCHEDULERS = {"embedded": "reference", "local": "kube-scheduler"}
 """The scheduler of a lab that does not say which."""
 
@@ -32,9 +32,11 @@ class LabSpec(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     engine: str = "embedded"
     scheduler: str = NO_SCHEDULER
-    kubelet: str = ""
-    """Empty: the engine's own choice."""
+    kubelet: str = "builtin"
+    """Who plays the kubelets: we, KWOK, or nobody."""
     profile: str = "scale"
+    heartbeats: str = ""
+    """Duration of node leases, or `off`; empty: the profile's."""
     time: str = "real"
     seed: int = 0
     nodes: int = 0
@@ -45,7 +47,11 @@ class LabSpec(msgspec.Struct, frozen=True, kw_only=True):
     runtime_config: Mapping[str, str] = {}
     audit_log: bool = False
     stages: tuple[str, ...] = ()
-    """Stage files for KWOK; none means the default set."""
+    """Stage files to play by; none: KWOK gets our own set, and the builtin kubelet needs none."""
+    cluster_stages: bool = False
+    """The builtin kubelet plays by the Stage objects of the cluster."""
+    short_lived_s: float = SHORT_LIVED_S
+    """How long pods labelled `job-type: short-lived` work on our own kubelets."""
     scheduler_config: Mapping[str, Any] = {}
     """Laid over the scheduler's configuration file."""
     bin_dir: str | None = None
@@ -60,8 +66,6 @@ def check(spec: LabSpec) -> LabSpec:
             f"--name {spec.name}: a lab's name has up to 40 lower-case letters, digits and dashes, like my-lab"
         )
     _one_of("--engine", spec.engine, ENGINES)
-    if not spec.kubelet:
-        spec = msgspec.structs.replace(spec, kubelet=_KUBELET_OF[spec.engine])
     _one_of("--kubelet", spec.kubelet, KUBELETS)
     _one_of("--time", spec.time, TIMES)
     _one_of("--profile", spec.profile, PROFILES)
@@ -71,6 +75,8 @@ def check(spec: LabSpec) -> LabSpec:
         _check_embedded(spec)
     if spec.time == "virtual":
         _check_virtual(spec)
+    if spec.heartbeats:
+        with_heartbeats(PROFILES[spec.profile], spec.heartbeats)
     if not 0 <= spec.nodes <= _NODES_AT_MOST:
         raise UsageError(f"--nodes {spec.nodes}: a lab has 0 to {_NODES_AT_MOST} nodes")
     for path in (*spec.stages, *((spec.bin_dir,) if spec.bin_dir else ())):
@@ -95,8 +101,12 @@ def _check_embedded(spec: LabSpec) -> None:
 
 def _refuse_without_effect(spec: LabSpec) -> None:
     """An option that nothing in the lab reads would make its user believe that it was set."""
-    if spec.stages and spec.kubelet != "kwok":
-        raise UsageError("--stages are for KWOK: add --kubelet kwok")
+    if spec.cluster_stages and (spec.kubelet != "builtin" or spec.stages):
+        raise UsageError("--cluster-stages: for --kubelet builtin, and without --stages")
+    if spec.kubelet == "none":
+        for option, given in (("--stages", spec.stages), ("--nodes", spec.nodes)):
+            if given:
+                raise UsageError(f"{option}: with --kubelet none nobody plays nodes; use --kubelet builtin")
     if spec.scheduler_config and spec.scheduler in {NO_SCHEDULER, "reference"}:
         raise UsageError(f"--scheduler-config: scheduler {spec.scheduler} has no configuration file")
     if spec.feature_gates and spec.engine == "embedded" and spec.scheduler in {NO_SCHEDULER, "reference"}:

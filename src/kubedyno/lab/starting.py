@@ -26,15 +26,17 @@ from kubedyno.model.settings import Setting
 from kubedyno.plane import embedded, kubeconfigs, pki
 from kubedyno.plane.activity import Activities, hosting
 from kubedyno.plane.balancing import balance
-from kubedyno.plane.component import set_name
+from kubedyno.plane.component import leading, set_name
 from kubedyno.plane.controller_manager import PROGRAM as MANAGER
 from kubedyno.plane.controlplane import ADMIN
 from kubedyno.plane.health import Prober
 from kubedyno.plane.settings import known_flags, refuse_unknown_flag
 from kubedyno.plane.supervision import Supervisor, supervise
+from kubedyno.schedulers.scheduler import Reader
 from kubedyno.server.embedding import new_api
 from kubedyno.server.inprocess import InProcess
-from kubedyno.sim.pools import Pool
+from kubedyno.sim import pools
+from kubedyno.sim.pools import applying
 
 DEFAULT_POOL = "default"
 
@@ -50,6 +52,8 @@ class RunningLab(msgspec.Struct, frozen=True, kw_only=True):
     kubeconfig: Path
     settings: tuple[Setting, ...]
     """What the components run with, as read back."""
+    reader: Reader
+    """Reads what components serve."""
 
 
 @contextlib.asynccontextmanager
@@ -88,6 +92,7 @@ async def started(
             ),
             kubeconfig=admin,
             settings=tuple(settings),
+            reader=prober,
         )
 
 
@@ -132,7 +137,7 @@ async def _start(
     async def nodes() -> None:
         await supervisor.start(plan.kubelet_components)
         if plan.spec.nodes:
-            await installing.create_pool(client, Pool(name=DEFAULT_POOL, count=plan.spec.nodes))
+            await applying.apply(client, [pools.base(DEFAULT_POOL, plan.spec.nodes)])
 
     async with tasks.owning() as group:
         group.create_task(controllers(), name="start the controllers")
@@ -170,6 +175,6 @@ async def _refuse_unknown_flags(plan: LabPlan, programs: Mapping[str, Path]) -> 
     for component in plan.components:
         fields = plan.spec.settings.get(set_name(component), {})
         if fields and not component.configured_by_file:
-            known = await known_flags(programs[component.program])
+            known = await known_flags(programs[component.program], *leading(component.args))
             for field in fields:
                 refuse_unknown_flag(set_name(component), field, known)

@@ -35,6 +35,10 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
     """Whom `managedFields` name as the owner of what it writes."""
     decides: bool = False
     """Whether a paused scheduler is one without it."""
+    ports: Mapping[str, int] = {}
+    """Loopback ports that it listens on, by purpose."""
+    audit: Callable[[], Mapping[str, float]] | None = None
+    """How well it keeps up, by name; None: it does not say."""
 
 
 class Activities:

@@ -9,6 +9,10 @@ from pathlib import Path
 
 import msgspec
 
+OWN_PROGRAM = "kubedyno"
+"""The program of components that are kubedyno itself in a process of its own: Python, told to run this package."""
+OWN_ARGS = ("-m", "kubedyno")
+
 
 class File(msgspec.Struct, frozen=True, kw_only=True):
     """A file that must be there before the component starts."""
@@ -37,7 +41,7 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """Unique in the lab: `kube-apiserver`, or `kube-apiserver-1` of several."""
     program: str
-    """Name in the catalogue of programs."""
+    """Name in the catalogue of programs, or `OWN_PROGRAM`."""
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
     """Added to a bare environment (PATH and HOME only)."""
@@ -67,6 +71,12 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
 def set_name(component: Component) -> str:
     """What the component is called in `--set`."""
     return component.called or component.name
+
+
+def leading(args: tuple[str, ...]) -> tuple[str, ...]:
+    """What comes before the flags: `-m kubedyno simulate` of a component that is kubedyno itself."""
+    count = len(OWN_ARGS) + 1 if args[: len(OWN_ARGS)] == OWN_ARGS else 0
+    return args[:count]
 
 
 def flags(options: dict[str, str | int | bool | None]) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from kubedyno.plane.layout import program_dirs
 from kubedyno.plane.probing import Broken, Versions
 from kubedyno.plane.programs import Program, minor
 
-Source = Literal["--bin-dir", "KUBEDYNO_BIN_DIR", "KUBEBUILDER_ASSETS", "PATH", "cache", "download", "build"]
+Source = Literal["--bin-dir", "KUBEDYNO_BIN_DIR", "KUBEBUILDER_ASSETS", "PATH", "cache", "download", "build", "own"]
 
 _RELEASE = re.compile(r"v\d+\.\d+\.\d+(\+\S*)?")
 

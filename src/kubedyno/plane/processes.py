@@ -9,9 +9,10 @@ from pathlib import Path
 
 import psutil
 
+import kubedyno
 from kubedyno.kit.clock import NS_PER_S, Clock
 from kubedyno.kit.errors import ProcessFailure
-from kubedyno.plane.component import Component
+from kubedyno.plane.component import OWN_PROGRAM, Component
 
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -33,6 +34,13 @@ def die_with(parent_pid: int) -> Callable[[], None]:
     return prepare
 
 
+def own_environment(component: Component) -> dict[str, str]:
+    """What Python needs to find this package, where the component is kubedyno itself."""
+    if component.program != OWN_PROGRAM:
+        return {}
+    return {"PYTHONPATH": str(Path(kubedyno.__file__).parents[1])}
+
+
 class Process:
     """A running component."""
 
@@ -52,7 +60,7 @@ class Process:
         """Start the component's program; its output is appended to `logs/<name>.log`."""
         log = folder / "logs" / f"{component.name}.log"
         log.parent.mkdir(exist_ok=True)
-        env = {"PATH": os.environ.get("PATH", ""), "HOME": str(folder), **component.env}
+        env = {"PATH": os.environ.get("PATH", ""), "HOME": str(folder), **own_environment(component), **component.env}
         with log.open("ab") as sink:
             log_start = sink.tell()
             try:

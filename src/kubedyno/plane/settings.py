@@ -36,11 +36,12 @@ def with_flags(component: Component, values: Mapping[str, str]) -> Component:
     return msgspec.structs.replace(component, args=(*kept, *added))
 
 
-async def known_flags(program: Path) -> frozenset[str]:
-    """The flags that a program's `--help` lists."""
+async def known_flags(program: Path, *first: str) -> frozenset[str]:
+    """The flags that a program's `--help` lists; `first` are arguments that come before it."""
     try:
         child = await asyncio.create_subprocess_exec(
             program,
+            *first,
             "--help",
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,

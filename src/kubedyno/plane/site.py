@@ -1,11 +1,14 @@
 """What every builder of components is told: where the lab lies, its ports, its profile, what the user set."""
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from kubedyno.kit.errors import UsageError
+from kubedyno.kit.units import parse_duration_s
 from kubedyno.plane.identities import Pki
 from kubedyno.plane.ports import PortSource
 
@@ -27,7 +30,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """Client limits of controllers and schedulers, requests a second; None leaves each program its default."""
     client_burst: int | None
     lease_s: int
-    """Duration of node leases; they are renewed four times as often."""
+    """Duration of node leases, which are renewed four times in it; 0: there are none."""
     node_grace_s: int | None
     """How long the controller-manager waits for a lease; None is its default."""
     tuned: bool = False
@@ -45,6 +48,27 @@ _UNTHROTTLED = Profile(
 _SCALE = msgspec.structs.replace(_UNTHROTTLED, name="scale", tuned=True)
 
 PROFILES: Mapping[str, Profile] = {profile.name: profile for profile in (_PRODUCTION, _UNTHROTTLED, _SCALE)}
+
+
+NO_HEARTBEATS = "off"
+_ENDLESS_GRACE_S = 10 * 24 * 3600
+_GRACE_BEYOND_LEASE = 1.25  # as Kubernetes' own 50 s to its 40 s
+
+
+def with_heartbeats(profile: Profile, heartbeats: str) -> Profile:
+    """The profile with leases of another duration (`80s`), or without any (`off`); the grace goes with them.
+
+    Without leases nodes would be declared dead, so the controller is told to wait for them practically for ever.
+    """
+    if heartbeats == NO_HEARTBEATS:
+        return msgspec.structs.replace(profile, lease_s=0, node_grace_s=_ENDLESS_GRACE_S)
+    try:
+        lease_s = round(parse_duration_s(heartbeats))
+    except UsageError as error:
+        raise UsageError(f"--heartbeats {heartbeats}: {error}; or {NO_HEARTBEATS}") from None
+    if lease_s < 1:
+        raise UsageError(f"--heartbeats {heartbeats}: a lease lasts at least 1s; {NO_HEARTBEATS} means none")
+    return msgspec.structs.replace(profile, lease_s=lease_s, node_grace_s=math.ceil(lease_s * _GRACE_BEYOND_LEASE))
 
 
 class Site(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ from kubedyno.cli.run import _trials
 from kubedyno.kit import tasks
 from kubedyno.kit.errors import CheckFailed, EngineError, InvalidRun, KubedynoError, UsageError
 from kubedyno.lab.spec import LabSpec
+from kubedyno.sim.stages.sets import default_stages
 
 pytestmark = pytest.mark.unit
 
@@ -264,18 +265,19 @@ def test_a_dry_run_prints_the_plan_and_starts_nothing(kubedyno: Kubedyno, tmp_pa
         ((), "embedded", [], ["controllers", "kubelets", "reference"]),
         (("--scheduler", "none"), "embedded", [], ["controllers", "kubelets"]),
         (("--scheduler", "kube-scheduler"), "embedded", ["kube-scheduler"], ["controllers", "kubelets"]),
-        (("--kubelet", "kwok"), "embedded", ["kwok"], ["controllers", "reference"]),
+        (("--kubelet", "kwok"), "embedded", ["kwok"], ["controllers", "devices", "reference"]),
+        (("--kubelet", "none"), "embedded", [], ["controllers", "reference"]),
         (
             ("--engine", "local"),
             "local",
-            ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"],
+            ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelets"],
             [],
         ),
         (
-            ("--engine", "local", "--scheduler", "reference", "--kubelet", "builtin"),
+            ("--engine", "local", "--scheduler", "reference", "--kubelet", "kwok"),
             "local",
-            ["etcd", "kube-apiserver", "kube-controller-manager"],
-            ["kubelets", "reference"],
+            ["etcd", "kube-apiserver", "kube-controller-manager", "kwok"],
+            ["devices", "reference"],
         ),
     ],
 )
@@ -299,7 +301,7 @@ def test_high_availability_may_name_its_kind(kubedyno: Kubedyno, options: tuple[
 
 def test_options_of_the_lab_reach_the_plan(kubedyno: Kubedyno, tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("parallelism: 8\nclientConnection: {burst: 7}\n")
-    (tmp_path / "stage.yaml").touch()
+    (tmp_path / "stage.yaml").write_bytes(default_stages()[0].read_bytes())
     outcome = kubedyno(
         "up",
         "--dry-run",
@@ -321,7 +323,7 @@ def test_options_of_the_lab_reach_the_plan(kubedyno: Kubedyno, tmp_path: Path) -
     assert "--snapshot-count=5" in plan["etcd"]["args"]
     assert any("A=true,B=false" in arg for arg in plan["kube-apiserver"]["args"])
     assert any(arg.startswith("--audit-log-path=") for arg in plan["kube-apiserver"]["args"])
-    assert f"--config={tmp_path / 'stage.yaml'}" in plan["kwok"]["args"]
+    assert f"--stages={tmp_path / 'stage.yaml'}" in plan["kubelets"]["args"]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import os
 import stat
 import subprocess
-import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import msgspec
 import polars as pl
 import psutil
 import pytest
+from tests.commands import run_kubedyno
 
 from kubedyno import __version__
 from kubedyno.client import kubeconfig as kubeconfigs
@@ -46,18 +46,7 @@ class Terminal:
         }
 
     def run(self, *args: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "kubedyno", *args],
-            env=self.env,
-            cwd=self.home,
-            capture_output=True,
-            text=True,
-            timeout=COMMAND_WITHIN_S,
-            check=False,
-        )
-        assert done.returncode == code, f"exit code {done.returncode}:\n{done.stdout}\n{done.stderr}"
-        assert "Traceback" not in done.stderr, done.stderr
-        return done
+        return run_kubedyno(*args, env=self.env, cwd=self.home, within_s=COMMAND_WITHIN_S, code=code)
 
     def status(self) -> dict[str, Any]:
         (status,) = msgspec.json.decode(self.run("status", "--json").stdout)
@@ -174,16 +163,18 @@ async def test_a_lab_that_stays_answers_who_has_its_token_and_goes(
     owner = status["owner_pid"]
     assert terminal.processes() == [owner]
     port = int(access.server.rpartition(":")[2])
+    metrics = status["components"][2]["ports"]["metrics"]
+    parts = {"server": {"secure": port}, "controllers": {}, "kubelets": {"metrics": metrics}, "reference": {}}
     assert status["components"] == [
         {"name": name, "program": "kubedyno", "version": __version__, "pid": owner, "ports": ports}
-        for name, ports in (("server", {"secure": port}), ("controllers", {}), ("kubelets", {}), ("reference", {}))
+        for name, ports in parts.items()
     ]
     shown = terminal.run("status").stdout.splitlines()
     assert shown[0].startswith("default: ready, engine embedded, scheduler reference, profile scale, 2 nodes, since ")
     assert [line.split()[0] for line in shown[2:]] == ["server", "controllers", "kubelets", "reference"]
     assert shown[2].endswith(f"secure={port}")
     listening = [one for one in psutil.Process(owner).net_connections("inet") if one.status == psutil.CONN_LISTEN]
-    assert [(one.laddr.ip, one.laddr.port) for one in listening] == [("127.0.0.1", port)]
+    assert {(one.laddr.ip, one.laddr.port) for one in listening} == {("127.0.0.1", port), ("127.0.0.1", metrics)}
 
     assert terminal.run("down").stdout == "lab default is down\n"
     await until(lambda: not is_running(owner))

@@ -14,6 +14,7 @@ from kubedyno.lab.planning import LabPlan
 from kubedyno.lab.spec import LabSpec, check
 from kubedyno.plane.component import levels
 from kubedyno.plane.ports import counted_ports
+from kubedyno.sim.stages.sets import default_stages
 
 pytestmark = pytest.mark.unit
 
@@ -34,13 +35,15 @@ SPECS = {
         settings={
             "kube-scheduler": {"clientConnection.qps": "20", "parallelism": "32"},
             "kube-apiserver": {"max-requests-inflight": "400"},
-            "kwok": {"node-lease-parallelism": "8"},
+            "kubelets": {"lease-seconds": "80"},
         },
         feature_gates={"GangScheduling": False, "DynamicResourceAllocation": True},
         runtime_config={"api/all": "true"},
         audit_log=True,
         scheduler_config={"profiles": [{"schedulerName": "default-scheduler"}]},
     ),
+    "local-kwok": LabSpec(name="lab", engine="local", kubelet="kwok", heartbeats="80s"),
+    "local-without-kubelets": LabSpec(name="lab", engine="local", kubelet="none", heartbeats="off"),
     "embedded-none": LabSpec(name="bare", engine="embedded"),
     "embedded-reference": LabSpec(name="lab", engine="embedded", scheduler="reference", nodes=10),
     "embedded-kube-scheduler": LabSpec(name="lab", engine="embedded", scheduler="kube-scheduler", nodes=10),
@@ -133,11 +136,30 @@ def test_stacked_servers_use_their_own_store_and_others_use_all() -> None:
     assert stores(SPECS["kube-scheduler-ha-external"]) == [3, 3, 3]
 
 
-def test_own_stages_replace_the_default_ones(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kubelet", "component", "flag"), [("kwok", "kwok", "--config"), ("builtin", "kubelets", "--stages")]
+)
+def test_own_stages_replace_the_default_ones(kubelet: str, component: str, flag: str) -> None:
+    stage = default_stages()[0]
+    plan = planned(LabSpec(name="lab", engine="local", kubelet=kubelet, stages=(str(stage),)))
+    assert [arg for arg in args(plan, component) if arg.startswith(f"{flag}=")] == [f"{flag}={stage}"]
+
+
+@pytest.mark.parametrize("engine", ["embedded", "local"])
+def test_stages_that_cannot_be_read_are_told_before_anything_starts(engine: str, tmp_path: Path) -> None:
     stage = tmp_path / "stage.yaml"
-    stage.touch()
-    kwok = args(planned(LabSpec(name="lab", engine="local", stages=(str(stage),))), "kwok")
-    assert [arg for arg in kwok if arg.startswith("--config=")] == [f"--config={stage}"]
+    stage.write_text("kind: Stage\n")
+    with pytest.raises(UsageError, match=r"stage\.yaml"):
+        planned(LabSpec(name="lab", engine=engine, stages=(str(stage),)))
+
+
+def test_leases_and_the_patience_of_the_controllers_are_stretched_together() -> None:
+    plan = planned(SPECS["local-kwok"])
+    assert "--node-lease-duration-seconds=80" in args(plan, "kwok")
+    assert "--node-monitor-grace-period=100s" in args(plan, "kube-controller-manager")
+    without = planned(LabSpec(name="lab", engine="local", heartbeats="off"))
+    assert "--lease-seconds=0" in args(without, "kubelets")
+    assert "--node-monitor-grace-period=864000s" in args(without, "kube-controller-manager")
 
 
 @pytest.mark.parametrize(
@@ -148,7 +170,7 @@ def test_own_stages_replace_the_default_ones(tmp_path: Path) -> None:
             {"binder": {"qps": "1"}},
             (
                 "--set binder....: this lab has no component 'binder'; "
-                "known are: etcd, kube-apiserver, kube-controller-manager, kwok"
+                "known are: etcd, kube-apiserver, kube-controller-manager, kubelets"
             ),
         ),
     ],

@@ -38,12 +38,6 @@ def test_a_good_spec_is_returned_as_it_is(fields: dict[str, Any]) -> None:
     assert check(spec) is spec
 
 
-@pytest.mark.parametrize(("engine", "kubelet"), [("embedded", "builtin"), ("local", "kwok")])
-def test_the_engine_chooses_the_kubelet_of_a_spec_that_does_not(engine: str, kubelet: str) -> None:
-    spec = LabSpec(name="lab", engine=engine)
-    assert check(spec) == msgspec.structs.replace(spec, kubelet=kubelet)
-
-
 def test_a_lab_is_embedded_unless_it_says_otherwise() -> None:
     assert LabSpec(name="lab").engine == "embedded"
     assert DEFAULT_SCHEDULERS == {"embedded": "reference", "local": "kube-scheduler"}
@@ -95,7 +89,17 @@ def test_a_lab_is_embedded_unless_it_says_otherwise() -> None:
         ({"scheduler": "kube-schedular"}, "--scheduler kube-schedular: did you mean 'kube-scheduler'?"),
         ({"nodes": -1}, "--nodes -1: a lab has 0 to 50000 nodes"),
         ({"nodes": 50_001}, "--nodes 50001: a lab has 0 to 50000 nodes"),
-        ({"stages": ("/",), "kubelet": "builtin"}, "--stages are for KWOK: add --kubelet kwok"),
+        (
+            {"stages": ("/",), "kubelet": "none"},
+            "--stages: with --kubelet none nobody plays nodes; use --kubelet builtin",
+        ),
+        ({"cluster_stages": True, "kubelet": "kwok"}, "--cluster-stages: for --kubelet builtin, and without --stages"),
+        ({"nodes": 5, "kubelet": "none"}, "--nodes: with --kubelet none nobody plays nodes; use --kubelet builtin"),
+        (
+            {"heartbeats": "soon"},
+            "--heartbeats soon: 'soon' is no duration: write it like 30s, 1m30s or 250ms; or off",
+        ),
+        ({"heartbeats": "0s"}, "--heartbeats 0s: a lease lasts at least 1s; off means none"),
         (
             {"scheduler": "reference", "scheduler_config": {"a": 1}},
             "--scheduler-config: scheduler reference has no configuration file",

@@ -1,0 +1,72 @@
+"""`kubedyno simulate`."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command("simulate")
+@click.option("--kubeconfig", type=click.Path(path_type=Path), help="The cluster; without it, the one this runs in.")
+@click.option("--context", default=None, help="A context of the kubeconfig.")
+@click.option(
+    "--lease-seconds",
+    type=click.IntRange(min=0),
+    default=40,
+    show_default=True,
+    help="Duration of the nodes' leases; 0: none.",
+)
+@click.option("--seed", default=0, show_default=True, help="Of all that is drawn.")
+@click.option(
+    "--shards",
+    type=click.IntRange(min=0, max=1024),
+    default=0,
+    show_default=True,
+    help="Share the nodes with other simulators, in so many parts; 0: all nodes are ours.",
+)
+@click.option("--stages", multiple=True, type=click.Path(path_type=Path), help="Stage files to play by.")
+@click.option("--cluster-stages", is_flag=True, help="Play by the Stage objects of the cluster.")
+@click.option("--address", default="127.0.0.1", show_default=True, help="Where /metrics and /healthz are served.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The same; 0: not at all.")
+def command(
+    *,
+    kubeconfig: Path | None,
+    context: str | None,
+    lease_seconds: int,
+    seed: int,
+    shards: int,
+    stages: tuple[Path, ...],
+    cluster_stages: bool,
+    address: str,
+    port: int,
+) -> None:
+    """Simulate the nodes of a cluster, in the foreground.
+
+    Labs start this by themselves. Beside a cluster, or in it as a deployment, any number of them share its nodes by
+    `--shards`. CL2_JOB_RUNNING_TIME_MS in the environment is how long pods labelled `job-type: short-lived` work.
+    """
+    import os
+    import socket
+    import uuid
+
+    from kubedyno.client import access
+    from kubedyno.client import kubeconfig as kubeconfigs
+    from kubedyno.kit import tasks
+    from kubedyno.kit.errors import UsageError
+    from kubedyno.sim.kubelet.plans import short_lived_s
+    from kubedyno.sim.serving import Endpoint, simulate_beside
+    from kubedyno.sim.simulating import Simulation
+
+    if cluster_stages and (stages or shards):
+        raise UsageError("--cluster-stages: they are for one simulator alone; leave --stages and --shards out")
+    where = access.in_cluster(os.environ) if kubeconfig is None else kubeconfigs.load(kubeconfig, context=context)
+    simulation = Simulation(
+        seed=seed,
+        lease_s=lease_seconds,
+        short_lived_s=short_lived_s(os.environ),
+        shards=shards,
+        member=f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}",
+        stages=stages,
+        cluster_stages=cluster_stages,
+    )
+    endpoint = Endpoint(address, port) if port else None
+    tasks.run(lambda: simulate_beside(where, simulation, endpoint))

@@ -1,0 +1,75 @@
+"""Which cluster a command works on.
+
+`--kubeconfig` and `--context`, then the lab named by `--name`, then KUBECONFIG, then the only lab that runs. Never the
+user's own `~/.kube/config` without being told so.
+"""
+
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from kubedyno.client import kubeconfig as kubeconfigs
+from kubedyno.client.access import Access
+from kubedyno.client.rest import Client
+from kubedyno.kit import places
+from kubedyno.kit.clock import Clock
+from kubedyno.kit.errors import UsageError
+from kubedyno.lab import folders
+from kubedyno.lab.folders import LabFolder
+
+_REMEDY = "choose one with --name, or a cluster with --kubeconfig or KUBECONFIG"
+
+
+class Selection(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command line says of the cluster."""
+
+    kubeconfig: Path | None = None
+    context: str | None = None
+    name: str | None = None
+    """Of a lab."""
+
+
+@asynccontextmanager
+async def selected(
+    selection: Selection, *, env: Mapping[str, str] = os.environ, clock: Clock | None = None
+) -> AsyncIterator[Client]:
+    """A client of the cluster that is meant; UsageError when that is not clear."""
+    async with Client.connect(access(selection, env=env), clock=clock) as client:
+        yield client
+
+
+def access(selection: Selection, *, env: Mapping[str, str] = os.environ) -> Access:
+    """How to reach the cluster that is meant."""
+    if selection.name is not None and (selection.kubeconfig or selection.context):
+        raise UsageError("--name is a lab, --kubeconfig and --context are a cluster: give one of them")
+    if selection.kubeconfig is not None:
+        return kubeconfigs.load(selection.kubeconfig, context=selection.context, env=env)
+    state = places.state_dir(env)
+    if selection.name is not None:
+        return kubeconfigs.load(_kubeconfig_of(folders.choose(state, selection.name)), env=env)
+    if env.get("KUBECONFIG"):
+        return kubeconfigs.load(context=selection.context, env=env)
+    if selection.context is not None:
+        raise UsageError(f"--context {selection.context}: of which file? Give --kubeconfig or set KUBECONFIG")
+    running = [lab for lab in folders.labs(state) if _is_running(lab)]
+    if not running:
+        raise UsageError("no lab is running: `kubedyno up` makes one, or name a cluster with --kubeconfig")
+    if len(running) > 1:
+        raise UsageError(f"several labs are running ({', '.join(lab.name for lab in running)}): {_REMEDY}")
+    return kubeconfigs.load(_kubeconfig_of(running[0]), env=env)
+
+
+def _is_running(lab: LabFolder) -> bool:
+    status = lab.read_status()
+    return status is not None and status.state == "ready"
+
+
+def _kubeconfig_of(lab: LabFolder) -> Path:
+    status = lab.read_status()
+    if status is None or status.state != "ready":
+        state = "is just being started" if status is None else f"is {status.state}"
+        raise UsageError(f"lab {lab.name} {state}: wait for it, or start it with `kubedyno up --name {lab.name}`")
+    return Path(status.kubeconfig)
