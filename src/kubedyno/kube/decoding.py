@@ -5,8 +5,9 @@ package, and fields that no struct has are collected for `fieldValidation`. Go's
 not in the table of types, so for those the sentence says `string`.
 """
 
+import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -53,12 +54,67 @@ def read(obj: Mapping[str, Any], api_version: str, kind: str) -> Reading | None:
     found = schema.type_of(api_version, kind)
     if found is None:
         return None
+    if _check_of(found.name)(obj):
+        return _NOTHING
     walker = _Walker()
     try:
         walker.members(obj, found.name, place="", words="")
     except _Ended as ended:
         return Reading(error=str(ended), unknown=tuple(walker.unknown))
     return Reading(error=walker.error, unknown=tuple(walker.unknown))
+
+
+_NOTHING = Reading(error="", unknown=())
+_Check = Callable[[Any], bool]
+"""Whether there is nothing to tell of a value, as of most: words are looked for where there is."""
+
+
+@functools.cache
+def _check_of(type_name: str) -> _Check:
+    """What looks at objects of a type; compiled once, those of its fields when they are first met."""
+    if type_name == _JSON_SCHEMA:
+        return lambda _obj: False
+    fields = schema.type_named(type_name).fields
+    checks: dict[str, _Check] = {}
+
+    def check(obj: Mapping[str, Any]) -> bool:
+        for name, value in obj.items():
+            if name not in fields:
+                return False
+            if value is None:
+                continue
+            known = checks.get(name)
+            if known is None:
+                known = checks[name] = _field_check(fields[name])
+            if not known(value):
+                return False
+        return True
+
+    return check
+
+
+def _field_check(of: Field) -> _Check:
+    one = _item_check(of)
+    match of.shape:
+        case "list":
+            return lambda value: isinstance(value, list) and all(item is None or one(item) for item in value)
+        case "map":
+            return lambda value: isinstance(value, dict) and all(item is None or one(item) for item in value.values())
+        case _:
+            return one
+
+
+def _item_check(of: Field) -> _Check:
+    if of.of_objects:
+        members = _check_of(of.of)
+        return lambda value: isinstance(value, dict) and members(value)
+    if of.of in _PLAIN:
+        kind = _PLAIN[of.of]
+        return lambda value: type(value) is kind
+    return lambda value: not _scalar_problem(value, of) and _fits(value, of.of)
+
+
+_PLAIN: Mapping[str, type] = {"string": str, "bool": bool}
 
 
 class _Ended(Exception):
@@ -155,6 +211,11 @@ def _quantity_problem(value: Any) -> str:
     """Of a text or number that is no quantity, or none that `quantities` can hold."""
     if not isinstance(value, str | int | float) or isinstance(value, bool):
         return _QUANTITY_FORMAT
+    return _amount_problem(value)
+
+
+@functools.lru_cache(maxsize=4096, typed=True)
+def _amount_problem(value: str | float) -> str:
     try:
         Quantity.parse(value)
     except UsageError:

@@ -33,18 +33,19 @@ _Identity = Callable[[Any], Any]
 
 
 def apply_strategic_patch(original: Mapping[str, Any], patch: Mapping[str, Any], merge_keys: MergeKeys) -> _Object:
-    """The object after the patch; neither argument is changed, and the result shares nothing with them.
+    """The object after the patch; neither argument is changed, and the result shares what stayed with the original.
 
     `merge_keys` are the rules of the object's kind, from `merge_keys_for` for Kubernetes' own kinds. A patch with
     wrong directives is `MalformedPatch`; one that does not fit the object's lists is `PatchDoesNotApply`.
     """
-    return _merged_object(copied(original), copied(patch), merge_keys, "")
+    return _merged_object(original, copied(patch), merge_keys, "")
 
 
-def _merged_object(original: _Object, patch: _Object, keys: MergeKeys, where: str) -> _Object:
-    """Merge `patch` into `original`; both are ours to change."""
+def _merged_object(before: Mapping[str, Any], patch: _Object, keys: MergeKeys, where: str) -> _Object:
+    """A new object with `patch` merged into the one before; the patch is ours to change."""
     if _PATCH in patch:
         return _replaced_object(patch, where)
+    original = dict(before)
     _retain_keys(original, patch, where)
     _merge_ordered_lists(original, patch, keys, where)
     # Deletions first: the order is random in Go, and this one lets a value be deleted and added anew.
@@ -67,9 +68,11 @@ def _merge_member(original: _Object, name: str, value: Any, keys: MergeKeys, whe
         else:
             original[name] = _merged_object(current, value, keys, where)
     elif isinstance(current, list) and isinstance(value, list):
-        original[name] = _merged_list(current, value, keys, where)
+        original[name] = _merged_list(list(current), value, keys, where)
     elif _is_directive(value):
         original.pop(name, None)
+    elif _is_plain(value):
+        original[name] = value
     else:
         original[name] = _without_nulls(_without_directive_objects(value))
 
@@ -127,6 +130,7 @@ def _merge_ordered_lists(original: _Object, patch: _Object, keys: MergeKeys, whe
         live, wanted = original.get(name, []), patch.get(name, [])
         if not (isinstance(order, list) and isinstance(live, list) and isinstance(wanted, list)):
             raise MalformedPatch(f"{directive} at {place} is for lists only")
+        live = list(live)
         if name not in original and name not in patch:
             continue
         rule = keys.below(name)
@@ -165,7 +169,7 @@ def _check_order(wanted: list[Any], order: list[Any], identity: _Identity, where
 
 
 def _merged_list(live: list[Any], patch: list[Any], keys: MergeKeys, where: str) -> list[Any]:
-    """Merge `patch` into `live`, which is changed in place for keyed lists."""
+    """Merge `patch` into `live`, which is changed in place for keyed lists; its items are not."""
     if keys.strategy != "merge":
         return [_without_directives(item) for item in patch]
     if not live and not patch:
@@ -209,7 +213,7 @@ def _merge_item(live: list[_Object], item: _Object, keys: MergeKeys, identity: _
         if identity(current) == wanted:
             live[position] = _merged_object(current, item, keys, f"{where}[{wanted}]")
             return
-    live.append(_without_directives(item))
+    live.append(item if _is_plain(item) else _without_directives(item))
 
 
 def _ordered(merged: list[Any], patch_ids: list[Any], live_ids: list[Any], identity: _Identity) -> list[Any]:
@@ -285,6 +289,15 @@ def _go(value: Any) -> str:
 
 def _is_directive(value: Any) -> bool:
     return isinstance(value, dict) and _PATCH in value
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value has neither directives nor nulls in it: most have none."""
+    if isinstance(value, dict):
+        return not any(name.startswith("$") or not _is_plain(entry) for name, entry in value.items())
+    if isinstance(value, list):
+        return all(map(_is_plain, value))
+    return value is not None
 
 
 def _without_directives(value: Any) -> Any:

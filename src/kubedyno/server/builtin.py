@@ -1,5 +1,6 @@
 """Kubernetes' own kinds, from what `kinds` knows of them."""
 
+import functools
 from collections.abc import Iterator, Mapping
 
 import msgspec
@@ -36,6 +37,7 @@ class BuiltIn(msgspec.Struct, frozen=True, kw_only=True):
     deprecation: str
 
     is_custom: bool = False
+    is_terminating: bool = False
     openapi: None = None
 
     @property
@@ -95,10 +97,8 @@ class BuiltIn(msgspec.Struct, frozen=True, kw_only=True):
         return Understood(object=_headed(new, resource), unknown=found.unknown if found is not None else ())
 
     def empty(self) -> Object:
-        """What Go prints of an empty struct."""
-        resource = self.resource
-        new = normalized({}, resource.api_version, resource.kind)
-        return _headed(new, resource)
+        """What Go prints of an empty struct. Shared by all who ask: never changed."""
+        return _empty(self.resource)
 
     def prepare_create(self, obj: Object, *, now: str) -> None:
         """As its strategy does."""
@@ -170,6 +170,11 @@ def _headed(obj: Object, resource: Resource) -> Object:
     """The object with kind and version first: so all bytes of one kind begin alike."""
     head = {"kind": resource.kind, "apiVersion": resource.api_version}
     return {**head, **{name: value for name, value in obj.items() if name not in head}}
+
+
+@functools.cache
+def _empty(resource: Resource) -> Object:
+    return _headed(normalized({}, resource.api_version, resource.kind), resource)
 
 
 def built_in_kinds() -> Iterator[BuiltIn]:

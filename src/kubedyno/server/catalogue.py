@@ -77,6 +77,11 @@ class Kind(Protocol):
         ...
 
     @property
+    def is_terminating(self) -> bool:
+        """Whether its definition is being deleted: then nothing new is created."""
+        ...
+
+    @property
     def deprecation(self) -> str:
         """What everybody who asks for this version is warned of; empty: nothing."""
         ...

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from kubedyno.kinds import admission
+from kubedyno.kinds.admission.attributes import asked, forbidden
 from kubedyno.kube import codec, problems, status
 from kubedyno.kube.codec import Object
 from kubedyno.kube.problems import Problem
@@ -17,6 +18,7 @@ from kubedyno.store.errors import AlreadyExists
 from kubedyno.store.records import Record
 
 _CREATED = 201
+_TERMINATING = "create not allowed while custom resource definition is terminating"
 _NAME_ATTEMPTS = 8
 """How often another generated name is tried when one is taken."""
 
@@ -28,9 +30,20 @@ def create(state: State, route: Route, request: Request) -> Answer:
     options = write_options(request, "CreateOptions")
     if route.kind.resource.namespaced and not route.namespace:
         raise messages.method_not_allowed()
+    newcomer = state.newcomers.asked(route, request.body, options) if request.content_type == JSON else None
+    if newcomer is not None:
+        try:
+            known = state.newcomers.write(newcomer)
+        except AlreadyExists as error:
+            raise messages.already_exists(kind.resource, error.record) from None
+        if known is not None:
+            return reading.answer(state, kind, known, shown, request, code=_CREATED)
     read = bodies.read_object(kind, request.body, request.content_type, options.validation)
-    record, warnings = create_object(state, kind, route.namespace, read.object, options)
-    return reading.answer(state, kind, record, shown, request, code=_CREATED, warnings=(*read.warnings, *warnings))
+    record, more = create_object(state, kind, route.namespace, read.object, options)
+    warnings = (*read.warnings, *more)
+    if newcomer is not None and not warnings:
+        state.newcomers.learn(newcomer, record)
+    return reading.answer(state, kind, record, shown, request, code=_CREATED, warnings=warnings)
 
 
 def create_pod(state: State, route: Route, request: Request) -> Answer:
@@ -99,6 +112,8 @@ def _create_named(
         owning.own_created(kind, obj, manager=options.manager, now=now)
     else:
         metadata["managedFields"] = owners
+    if kind.is_terminating:
+        raise forbidden(asked(obj, kind.resource, state), _TERMINATING)
     admission.admit_create(obj, kind.resource, state, state.rng, namespace=metadata.get("namespace", ""))
     state.addresses.allocate(kind.resource, obj, None)
     kind.prepare_create(obj, now=now)

@@ -56,7 +56,7 @@ def begin_end(state: State, kind: Kind, record: Record, options: DeleteOptions) 
 
 def settle_after(state: State, kind: Kind) -> None:
     """Look again at the end of a definition after one of its objects was written."""
-    if isinstance(kind, Custom) and kind.is_terminating:
+    if kind.is_terminating:
         settle(state, f"{kind.resource.plural}.{kind.resource.group}")
 
 
@@ -103,7 +103,7 @@ def _end(state: State, definition: Object) -> None:
     name, now = definition["metadata"]["name"], state.now()
     kinds = [kind for kind in state.catalogue if isinstance(kind, Custom) and _is_of(kind, name)]
     if kinds:
-        _serve(state, definition)  # from now on without create and update
+        _serve(state, definition)  # from now on nothing new is created
         definition = _written(state, definition, definitions.deletion_begun(definition, now=now))
         keeper = state.catalogue.of(kinds[0].resource)
         left = [

@@ -67,9 +67,15 @@ class DeleteOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 def write_options(request: Request, kind: str) -> WriteOptions:
     """The options of a create, update or patch; `kind` names them in errors (`CreateOptions`)."""
-    query = request.query
-    if not query and kind != "PatchOptions":
-        return _plain_options(request.user_agent)
+    return _write_options(tuple(request.query.items()), request.content_type, request.user_agent, kind)
+
+
+@functools.lru_cache(maxsize=1024)
+def _write_options(
+    parameters: tuple[tuple[str, str], ...], content_type: str, user_agent: str, kind: str
+) -> WriteOptions:
+    """By far the most requests of a client say the same."""
+    query = dict(parameters)
     found: list[Problem] = []
     dry_run = _dry_run(query, found)
     manager = query.get("fieldManager", "")
@@ -85,7 +91,7 @@ def write_options(request: Request, kind: str) -> WriteOptions:
         found.append(problems.not_supported("fieldValidation", validation, supported))
     force = _is_true(query.get("force", "false"))
     if kind == "PatchOptions":
-        applies = request.content_type.startswith("application/apply-patch")
+        applies = content_type.startswith("application/apply-patch")
         if applies and not manager:
             found.insert(0, problems.required("fieldManager", "is required for apply patch"))
         elif not applies and "force" in query:
@@ -94,16 +100,10 @@ def write_options(request: Request, kind: str) -> WriteOptions:
         raise Refused(problems.invalid_status(kind, "meta.k8s.io", "", found))
     return WriteOptions(
         dry_run=dry_run,
-        manager=manager or program_of(request.user_agent),
+        manager=manager or program_of(user_agent),
         validation=_FIELD_VALIDATIONS[validation],
         force=force,
     )
-
-
-@functools.lru_cache(maxsize=256)
-def _plain_options(user_agent: str) -> WriteOptions:
-    """Those of a request that says nothing: by far the most."""
-    return WriteOptions(dry_run=False, manager=program_of(user_agent), validation="Warn")
 
 
 def program_of(user_agent: str) -> str:

@@ -25,6 +25,8 @@ MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 APPLY_PATCHES = frozenset({APPLY_PATCH, "application/apply-patch+cbor"})
+_KNOWN_CUSTOM = APPLY_PATCHES | {JSON_PATCH, MERGE_PATCH}
+_KNOWN = _KNOWN_CUSTOM | {STRATEGIC_PATCH}
 
 _MAX_OPERATIONS = 10_000
 _CANNOT_BE_APPLIED = 422
@@ -36,13 +38,16 @@ def patch(state: State, route: Route, request: Request) -> Answer:
     """Answer a PATCH of an object or its status."""
     kind, media = route.kind, bodies.media_type(request.content_type)
     shown = representation(request.accept)
-    known = {JSON_PATCH, MERGE_PATCH, *APPLY_PATCHES, *(() if kind.is_custom else (STRATEGIC_PATCH,))}
-    if media not in known:
+    if media not in (_KNOWN_CUSTOM if kind.is_custom else _KNOWN):
         raise unknown_patch(kind)
     options = write_options(request, "PatchOptions")
     if media in APPLY_PATCHES:
         return _apply(state, route, request, options)
     record = reading.find(state, kind, route.namespace, route.name)
+    asked = state.rewrites.asked(route, record, media, request.body, options)
+    known = state.rewrites.write(asked) if asked is not None else None
+    if known is not None:
+        return reading.answer(state, kind, known, shown, request)
     warnings: list[str] = []
 
     def make(old: Object) -> Object:
@@ -52,6 +57,8 @@ def patch(state: State, route: Route, request: Request) -> Answer:
         return understood
 
     record, more = updating.write(state, _change(route, options), record, make)
+    if asked is not None and not warnings and not more:
+        state.rewrites.learn(asked, record)
     return reading.answer(state, kind, record, shown, request, warnings=(*warnings, *more))
 
 

@@ -10,6 +10,9 @@ from kubedyno.kube.resources import RESOURCE_QUOTAS, Resource
 from kubedyno.server.addresses import Addresses
 from kubedyno.server.catalogue import Catalogue
 from kubedyno.server.changes import Changes
+from kubedyno.server.newcomers import Newcomers
+from kubedyno.server.renewals import Renewals
+from kubedyno.server.rewrites import Rewrites
 from kubedyno.server.stamping import Stamps
 from kubedyno.server.templates import Templates
 from kubedyno.store.errors import AlreadyExists, NotFound
@@ -29,6 +32,9 @@ class State:
         self.addresses = Addresses(store)
         self.stamps = Stamps(clock, rng)
         self.templates = Templates(store, self.stamps)
+        self.newcomers = Newcomers(store, self.stamps)
+        self.rewrites = Rewrites(store, self.stamps)
+        self.renewals = Renewals(store, self.stamps)
 
     def now(self) -> str:
         """The time as objects carry it: `2026-01-02T03:04:05Z`."""

@@ -94,6 +94,8 @@ class _Template(msgspec.Struct, frozen=True, gc=False):
 
 
 _decoder = msgspec.json.Decoder(_Sent)
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_lists_of_members = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
 
 
 class Templates:
@@ -135,7 +137,7 @@ class Templates:
         if not _is_ordinary(sent, namespace):
             return None
         template = self._find(namespace, bytes(sent.spec))
-        if template is None:
+        if template is None or not _says_all_once(body, sent):
             return None
         stamps = self._stamps
         now = stamps.now()
@@ -226,6 +228,20 @@ def _is_ordinary(sent: _Sent, namespace: str) -> bool:
     )
 
 
+def _says_all_once(body: bytes, sent: _Sent) -> bool:
+    """Whether no name stands twice outside of the spec: of such the server warns."""
+    members = _members.decode(body)
+    metadata = _members.decode(members["metadata"])
+    references = _lists_of_members.decode(metadata["ownerReferences"]) if sent.metadata.owner_references else ()
+    named = (members, metadata, sent.metadata.labels or (), sent.metadata.annotations or (), *references)
+    return _count_of_names(body) - _count_of_names(bytes(sent.spec)) == sum(map(len, named))
+
+
+def _count_of_names(text: bytes) -> int:
+    """How many members the objects in a JSON text have, if no spaces are between names and colons."""
+    return text.count(b'":') - text.count(b'\\":')
+
+
 _JOB_FINALIZERS = ["batch.kubernetes.io/job-tracking"]
 
 
@@ -238,11 +254,12 @@ def _is_good_label(label: tuple[str, str]) -> bool:
 def _are_plain(annotations: Mapping[str, str]) -> bool:
     """Annotations that mean nothing to the server: those of Kubernetes' own domains may."""
     size = sum(map(len, annotations.values())) if annotations else 0
-    return size <= _ANNOTATIONS_MAX_CHARS and all(map(_is_plain_key, annotations))
+    return size <= _ANNOTATIONS_MAX_CHARS and all(map(is_plain_key, annotations))
 
 
 @functools.lru_cache(maxsize=4096)
-def _is_plain_key(key: str) -> bool:
+def is_plain_key(key: str) -> bool:
+    """Whether an annotation of that name means nothing to the server."""
     of_kubernetes = "kubernetes.io/" in key or "k8s.io/" in key
     return label_key_problem(key.lower()) is None and (not of_kubernetes or key.startswith(_PLAIN_DOMAINS))
 

@@ -36,6 +36,10 @@ def update(state: State, route: Route, request: Request) -> Answer:
     kind = route.kind
     shown = representation(request.accept)
     options = write_options(request, "UpdateOptions")
+    asked = state.renewals.asked(route, request, options)
+    known = state.renewals.write(asked) if asked is not None else None
+    if known is not None:
+        return reading.answer(state, kind, known, shown, request)
     read = bodies.read_object(kind, request.body, request.content_type, options.validation)
     new = read.object
     check_names(new, route)
@@ -56,11 +60,13 @@ def update(state: State, route: Route, request: Request) -> Answer:
             raise conflict(kind.resource, route.name, MODIFIED) from None
         if uid := new["metadata"].get("uid"):
             raise _other_uid(change, uid, "") from None
-        made, warnings = creating.create_object(state, kind, route.namespace, new, options)
-        said = (*read.warnings, *warnings)
-        return reading.answer(state, kind, made, shown, request, code=201, warnings=said)
-    record, warnings = write(state, change, record, lambda _old: new)
-    return reading.answer(state, kind, record, shown, request, warnings=(*read.warnings, *warnings))
+        made, more = creating.create_object(state, kind, route.namespace, new, options)
+        return reading.answer(state, kind, made, shown, request, code=201, warnings=(*read.warnings, *more))
+    record, more = write(state, change, record, lambda _old: new)
+    warnings = (*read.warnings, *more)
+    if asked is not None and not warnings:
+        state.renewals.learn(asked, record)
+    return reading.answer(state, kind, record, shown, request, warnings=warnings)
 
 
 def check_names(obj: Object, route: Route) -> None:

@@ -1,7 +1,10 @@
 """The store: objects of all resources under one revision counter."""
 
 from collections.abc import Callable, Mapping, Sequence
+from sys import intern
 from types import MappingProxyType
+
+import msgspec
 
 from kubedyno.kit.errors import UsageError
 from kubedyno.kube.codec import Object
@@ -88,6 +91,14 @@ class Store:
         self._commit(shelf, Event(EventType.ADDED, record, None))
         return record
 
+    def add(self, resource: str, record: Record) -> None:
+        """Store a new object whose record is made already, with the next revision."""
+        shelf = self._shelves[resource]
+        existing = shelf.objects.get(record.key)
+        if existing is not None:
+            raise AlreadyExists(resource, existing)
+        self._commit(shelf, Event(EventType.ADDED, record, None))
+
     def replace(self, resource: str, obj: Object, *, revision: int | None = None, uid: str | None = None) -> Record:
         """Store a new state of an object, if it still has the given revision and uid. Takes `obj` over.
 
@@ -96,6 +107,22 @@ class Store:
         shelf = self._shelves[resource]
         existing = _expected(shelf, key_of(obj, resource), revision=revision, uid=uid)
         record = shelf.schema.record(obj, existing.key, self._revision + 1, existing)
+        self._commit(shelf, Event(EventType.MODIFIED, record, existing))
+        return record
+
+    def rewrite(
+        self, resource: str, existing: Record, fields: tuple[str, ...], data: bytes, labels: Mapping[str, str]
+    ) -> Record:
+        """Store a new state of an object as bytes, which carry the next revision.
+
+        `existing` is its newest record; beside the bytes only labels and the texts of selectable fields may differ.
+        """
+        shelf = self._shelves[resource]
+        shared = existing.fields if fields == existing.fields else fields
+        labels = (
+            existing.labels if labels == existing.labels else {intern(name): intern(labels[name]) for name in labels}
+        )
+        record = msgspec.structs.replace(existing, labels=labels, fields=shared, revision=self._revision + 1, data=data)
         self._commit(shelf, Event(EventType.MODIFIED, record, existing))
         return record
 

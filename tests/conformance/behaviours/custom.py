@@ -349,6 +349,35 @@ async def finalizers_keep_custom_objects(api: Api) -> None:
 
 
 @behaviour
+async def of_a_definition_that_goes_objects_are_changed_but_not_created(api: Api) -> None:
+    at = await define(api, subresources=SUBRESOURCES)
+    await api.create(with_meta(widget(group(api), size=2), finalizers=["example.com/stay"]), at=at)
+    await api.delete(CRDS, f"widgets.{group(api)}", recorded=False)
+
+    async def terminating() -> bool:
+        probe = await api.create(widget(group(api), "probe"), at=at, dryRun="All", recorded=False)
+        return probe.code == 403
+
+    await api.until(terminating)
+
+    async def deleted() -> bool:
+        return "deletionTimestamp" in (await api.get(at, "widget", recorded=False)).meta
+
+    await api.until(deleted)
+    assert (await api.create(widget(group(api), "other"), at=at)).code == 403
+    assert (await api.apply(widget(group(api), "other"), at=at)).code == 403
+    assert (await api.merge(at, "other", {"spec": {"size": 3}})).code == 404
+    patched = await api.merge(at, "widget", {"spec": {"size": 3}})
+    assert patched["spec"]["size"] == 3
+    put = await api.replace(edited(patched.body, "spec/size", 4), at=at)
+    assert put["spec"]["size"] == 4
+    assert (await api.merge(at, "widget", {"status": {"ready": 1}}, "status"))["status"] == {"ready": 1}
+    assert (await api.merge(at, "widget", {"spec": {"replicas": 5}}, "scale"))["spec"] == {"replicas": 5}
+    assert (await api.list(at)).names == ["widget"]
+    assert (await api.merge(at, "widget", {"metadata": {"finalizers": None}})).code == 200
+
+
+@behaviour
 async def a_collection_of_custom_objects_goes(api: Api) -> None:
     at = await define(api)
     for name in "ab":

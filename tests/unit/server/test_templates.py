@@ -112,3 +112,18 @@ def test_each_pod_is_charged_to_a_quota() -> None:
 def test_a_name_that_is_taken_is_refused_on_the_short_way_too() -> None:
     used = api()
     assert [sent(used, PODS, plain("a")).status for _ in range(2)] == [201, 409]
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [b'"name":"a","name":"p"', b'"name":"p","labels":{"a":"b","a":"c"}', b'"labels":{},"labels":{},"name":"p"'],
+)
+def test_what_stands_twice_is_warned_of_however_well_the_template_is_known(metadata: bytes) -> None:
+    made = api()
+    spec = {"containers": [{"name": "c", "image": "x"}]}
+    for number in range(3):
+        assert not sent(made, PODS, {"metadata": {"name": f"p-{number}"}, "spec": spec}).warnings
+    body = b'{"metadata":{%b},"spec":%b}' % (metadata, codec.encode(spec))
+    answer = made.handle(Request("POST", PODS, {}, body, user_agent="tester/1"))
+    assert isinstance(answer, Answer)
+    assert [warning.partition(" ")[0] for warning in answer.warnings] == ["duplicate"]

@@ -1,5 +1,6 @@
 """The rules of `metadata`, which the objects of all kinds share."""
 
+import functools
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -103,8 +104,17 @@ def managed_fields_problems(entries: Iterable[Mapping[str, Any]], path: str) -> 
             yield too_long(f"{at}.subresource", _SUBRESOURCE_LIMIT)
 
 
-def manager_problems(manager: str, path: str) -> Iterator[Problem]:
+def manager_problems(manager: str, path: str) -> Iterable[Problem]:
     """The name of a field manager: short and printable."""
+    return () if _is_good_manager(manager) else _told_of_manager(manager, path)
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_good_manager(manager: str) -> bool:
+    return not list(_told_of_manager(manager, ""))
+
+
+def _told_of_manager(manager: str, path: str) -> Iterator[Problem]:
     if texts.byte_length(manager) > _MANAGER_LIMIT:
         yield too_long(path, _MANAGER_LIMIT)
     position = 0
