@@ -92,7 +92,8 @@ async def paced(client: Client, bodies: Sequence[bytes], *, rate: float) -> list
 class Heard:
     """What another process tells."""
 
-    def __init__(self, connection: "Connection[Any, Any]") -> None:
+    def __init__(self, connection: "Connection[Any, Any]", pid: int) -> None:
+        self.pid = pid
         self._connection = connection
 
     def next(self) -> Any:
@@ -116,7 +117,7 @@ def beside(work: Callable[..., Any], *args: Any) -> Iterator[Heard]:
     process.start()
     there.close()
     try:
-        yield Heard(here)
+        yield Heard(here, process.pid or 0)
     finally:
         process.kill()
         process.join()

@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 import client_create
 import embedded_calls
+import embedded_nodes
 import embedded_scheduling
 import embedded_serving
 import embedded_size
 import embedded_starting
 import msgspec
+import simulating
 import starting
 from result import Result
 
@@ -26,6 +28,8 @@ BENCHMARKS: dict[str, Callable[[], list[Result]]] = {
     "embedded-latency": embedded_serving.latency,
     "embedded-schedule": embedded_scheduling.schedule,
     "embedded-calls": embedded_calls.calls,
+    "embedded-nodes": embedded_nodes.nodes,
+    "simulate": simulating.simulate,
 }
 
 

@@ -92,7 +92,7 @@ def against_value(
         ours=mine,
         peer=other,
         unit=unit,
-        ratio=None if other is None else mine / other,
+        ratio=mine / other if other else None,
         target=f"ours {'<' if better == 'lower' else '>='} {limit:g}{_after(goal)} {unit}",
         ok=mine < limit if better == "lower" else mine >= limit,
         repeats=len(ours),
