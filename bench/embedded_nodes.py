@@ -2,20 +2,17 @@
 
 import asyncio
 import time
-from collections.abc import Callable
-from typing import Any
 
 from embedded_load import run
 from result import Result, against_value
 
 from kubedyno.client.rest import Client
-from kubedyno.client.watching import Changed, Watch
 from kubedyno.controllers.running import run_controllers
 from kubedyno.controllers.settings import ControllerSettings
 from kubedyno.kit import tasks
 from kubedyno.kit.clock import RealClock
-from kubedyno.kube import codec, meta
-from kubedyno.kube.resources import NODES, PODS
+from kubedyno.kube import codec
+from kubedyno.kube.resources import NODES, PODS, Resource
 from kubedyno.lab import installing
 from kubedyno.plane.site import PROFILES
 from kubedyno.server.embedding import new_api
@@ -34,6 +31,7 @@ _SIMULATION = Simulation(lease_s=PROFILES["scale"].lease_s)
 """As on a lab that does not say otherwise."""
 _STREAM_S = 600.0
 _RUNNING = b'"phase":"Running"'
+_READY = b'{"type":"ADDED"'  # nodes are born ready
 
 
 def nodes() -> list[Result]:
@@ -60,31 +58,37 @@ async def _measured() -> tuple[float, float, float]:
         running = group.create_task(controllers)
         kubelets = group.create_task(simulate(client.known_as("kubelet"), _SIMULATION, instruments, clock=clock))
         await installing.await_service_account(client, "default")
-        ready = group.create_task(_when(client, NODES, NODE_COUNT, lambda node: meta.is_condition_true(node, "Ready")))
+        ready = group.create_task(_seen(client, NODES, _READY, NODE_COUNT))
         await asyncio.sleep(0)
         begun_s = time.perf_counter()
         await applying.apply(client, [Pool(name="bench", count=NODE_COUNT, gpus=8)])
         usable_s = time.perf_counter() - begun_s
-        ready_s = await ready - begun_s
+        ready_s = (await ready)[1] - begun_s
         kubelets.cancel()
         await _bind(client)
-        counting = group.create_task(_count_running(client))
+        counting = group.create_task(_seen(client, PODS, _RUNNING, POD_COUNT))
         kubelets = group.create_task(simulate(client.known_as("kubelet"), _SIMULATION, Instruments(), clock=clock))
-        run_s = await counting
+        first_s, last_s = await counting  # what new kubelets read before is not counted
         for task in (running, kubelets):
             task.cancel()
-    return ready_s, usable_s, POD_COUNT / run_s
+    return ready_s, usable_s, POD_COUNT / (last_s - first_s)
 
 
-async def _when(client: Client, resource: Any, count: int, holds: Callable[[Any], bool]) -> float:
-    """When so many objects were first seen for which something holds."""
-    found: set[str] = set()
-    async for event in Watch(client, resource).events():
-        if isinstance(event, Changed) and holds(event.object):
-            found.add(event.object["metadata"]["name"])
-            if len(found) == count:
-                return time.perf_counter()
-    raise RuntimeError("the watch ended")
+async def _seen(client: Client, resource: Resource, mark: bytes, count: int) -> tuple[float, float]:
+    """When the first event with `mark` came, and when so many had.
+
+    Events are not decoded: only their number matters, and it is the same process.
+    """
+    version = (await client.list(resource, limit=1))["metadata"]["resourceVersion"]
+    query = {"watch": "true", "resourceVersion": version, "timeoutSeconds": "600"}
+    found, begun_s = 0, 0.0
+    async with client.stream(resource.path(), query=query, timeout_s=_STREAM_S) as stream:
+        async for chunk in stream.chunks:
+            found += chunk.count(mark)
+            begun_s = begun_s or time.perf_counter()
+            if found >= count:
+                return begun_s, time.perf_counter()
+    raise RuntimeError(f"the watch ended with {found} of {count}")
 
 
 async def _bind(client: Client) -> None:
@@ -98,23 +102,6 @@ async def _bind(client: Client) -> None:
     async with asyncio.TaskGroup() as group:
         for _ in range(_CREATORS):
             group.create_task(create())
-
-
-async def _count_running(client: Client) -> float:
-    """Seconds from the first pod that ran to the last; what new kubelets read before is not counted.
-
-    Events are not decoded: only their number matters, and it is the same process.
-    """
-    version = (await client.list(PODS, limit=1))["metadata"]["resourceVersion"]
-    query = {"watch": "true", "resourceVersion": version, "timeoutSeconds": "600"}
-    running, begun_s = 0, 0.0
-    async with client.stream(PODS.path(), query=query, timeout_s=_STREAM_S) as stream:
-        async for chunk in stream.chunks:
-            running += chunk.count(_RUNNING)
-            begun_s = begun_s or time.perf_counter()
-            if running >= POD_COUNT:
-                return time.perf_counter() - begun_s
-    raise RuntimeError(f"the watch ended with {running} pods running")
 
 
 def _pod(number: int) -> bytes:

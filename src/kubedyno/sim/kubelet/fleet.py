@@ -17,20 +17,39 @@ from kubedyno.sim.kubelet.sharding import shard_of
 class NodeEntry:
     """A simulated node: how its kubelet behaves, what is wrong with it, who holds what on it."""
 
-    __slots__ = ("address", "faults", "ledger", "name", "range", "restarts_seen", "settings", "uid", "version")
+    __slots__ = (
+        "_cidr",
+        "_range",
+        "address",
+        "faults",
+        "ledger",
+        "name",
+        "restarts_seen",
+        "settings",
+        "uid",
+        "version",
+    )
 
     def __init__(self, node: Object, now_ns: int) -> None:
         """UsageError where a kubelet would not start with what the node says of itself."""
         self.name: str = node["metadata"]["name"]
         self.uid: str = node["metadata"]["uid"]
         self.version = int(node["metadata"]["resourceVersion"])
-        self.range = AddressRange.of((node.get("spec") or {}).get("podCIDR") or "")
+        self._cidr: str = (node.get("spec") or {}).get("podCIDR") or ""
+        self._range: AddressRange | None = None
         self.address = nodestates.address_of(node)
         self.settings: KubeletSettings = settings.of(node)
         self.faults: Faults = fault.of(node)
         self.ledger = NodeLedger(nodestates.registered(node), fault.lost_gpus(self.faults, now_ns))
         # Restarts that it went through before we came were another simulator's business.
         self.restarts_seen = frozenset(one.id for one in fault.restarts(self.faults, now_ns, ()))
+
+    @property
+    def range(self) -> AddressRange | None:
+        """The addresses of its pods, if it has a range of its own; made when they are first asked for."""
+        if self._range is None and self._cidr:
+            self._range = AddressRange.of(self._cidr)
+        return self._range
 
     def learn(self, node: Object, now_ns: int) -> None:
         """Take over what the node says of itself now; UsageError as above."""
