@@ -13,6 +13,7 @@ import msgspec
 import psutil
 
 from kubedyno.lab.folders import LabFolder, LabStatus
+from kubedyno.sim import mounting
 
 Side = Literal["ours", "peer"]
 
@@ -45,7 +46,10 @@ class Lab(msgspec.Struct, frozen=True):
 
         The embedded engine's process plays the kubelets too; those of the real one are not counted.
         """
-        pids = {component.pid for component in self.status.components if component.program in _SERVERS}
+        components = self.status.components
+        if self.status.engine != "embedded":
+            components = tuple(component for component in components if component.name != mounting.NAME)
+        pids = {component.pid for component in components if component.program in _SERVERS}
         return sum(sum(psutil.Process(pid).cpu_times()[:2]) for pid in pids)
 
 
