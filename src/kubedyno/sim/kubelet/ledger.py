@@ -7,6 +7,7 @@ next to nothing of its own.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from sys import intern
 from typing import Final
 
 import msgspec
@@ -61,6 +62,7 @@ class NodeLedger:
         self._used: Amounts = {}
         self._in_use: dict[str, Bits] = {}
         self._records = _NO_RECORDS
+        self._labels: Mapping[str, str] = {}
         self.update(node, lost)
 
     def update(self, node: Object, lost: AbstractSet[int] = _NO_GPUS) -> None:
@@ -73,7 +75,9 @@ class NodeLedger:
         taints = (node.get("spec") or {}).get("taints") or ()
         features = (node.get("status") or {}).get("features") or {}
         self._name: str = node["metadata"]["name"]
-        self._labels = labels
+        if labels != self._labels:
+            # Nodes of a pool differ in few of them: what they have in common is kept once.
+            self._labels = {intern(key): intern(value) for key, value in labels.items()}
         self._taints = tuple(taint for taint in taints if taint.get("effect") == "NoExecute")
         self._strict = bool(features.get("supplementalGroupsPolicy"))
         self._lost = frozenset(lost) if lost else _NO_GPUS
