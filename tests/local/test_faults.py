@@ -134,7 +134,7 @@ def test_a_field_that_the_schedulers_configuration_does_not_have(user: User) -> 
 
 
 async def test_a_setting_that_does_not_arrive(user: User) -> None:
-    real = (await provided_for(check(LabSpec(name="x", engine="local")))).found["kwok"].path
+    real = (await provided_for(check(LabSpec(name="x", engine="local", kubelet="kwok")))).found["kwok"].path
     folder = user.home / "bin"
     folder.mkdir()
     script(
@@ -142,7 +142,7 @@ async def test_a_setting_that_does_not_arrive(user: User) -> None:
         "for arg do shift; case $arg in --node-lease-duration-seconds=*) arg=--node-lease-duration-seconds=7;; esac\n"
         f'set -- "$@" "$arg"; done\nexec {real} "$@"',
     )
-    done = user.run("up", *BARE, "--bin-dir", str(folder), code=3)
+    done = user.run("up", *BARE, "--kubelet", "kwok", "--bin-dir", str(folder), code=3)
     sentence = one_sentence(done.stderr)
     assert "a setting did not arrive: kwok.node-lease-duration-seconds was set to 200, but /proc/" in sentence
     assert "says 7; check the program that --bin-dir or the PATH gives" in sentence
