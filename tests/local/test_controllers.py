@@ -600,7 +600,12 @@ async def a_node_is_lost_and_comes_back(place: Place) -> dict[str, Any]:
                 await client.patch(PODS, name, ready, kind="strategic", namespace=place.namespace, subresource="status")
             nodes = await place.until(NODES, lambda nodes: len(tainted(nodes, "goes")) == 2)
             pods = await place.until(
-                PODS, lambda pods: any("deletionTimestamp" in pod["metadata"] for pod in pods), "the eviction"
+                PODS,
+                lambda pods: (
+                    any("deletionTimestamp" in pod["metadata"] for pod in pods)
+                    and all((meta.condition(pod, "Ready") or {}).get("status") == "False" for pod in pods)
+                ),
+                "the eviction, and that no pod counts as ready",
             )
             lost = masked(sorted(nodes, key=by_name)), masked(sorted(pods, key=by_name))
             again = group.create_task(renewing(client, "goes"))

@@ -11,7 +11,7 @@ import kubernetes
 import pytest
 import yaml
 
-from .conftest import COMMAND_WITHIN_S, User, processes_below
+from .conftest import COMMAND_WITHIN_S, User, processes_below, wait_for
 
 pytestmark = pytest.mark.local
 
@@ -399,6 +399,8 @@ def python_client(lab: tuple[User, str]) -> Iterator[kubernetes.client.ApiClient
     with client:
         core = kubernetes.client.CoreV1Api(client)
         core.create_namespace({"metadata": {"name": NAMESPACE}})
+        # Pods are refused until the controllers have made the namespace's account, here as in any cluster.
+        wait_for(lambda: bool(core.list_namespaced_service_account(NAMESPACE).items))
         yield client
         core.delete_namespace(NAMESPACE)
 

@@ -191,14 +191,16 @@ def test_a_highly_available_lab_survives_the_loss_of_servers(user: User, kind: s
     assert wait_gone(component_pids(status)) == []
 
 
-def test_stages_from_a_users_file_replace_ours(user: User) -> None:
+@pytest.mark.parametrize("kubelet", ["builtin", "kwok"])
+def test_stages_from_a_users_file_replace_ours(user: User, kubelet: str) -> None:
     stages = user.home / "stages.yaml"
-    ours = Path(__file__).parents[2] / "src" / "kubedyno" / "sim" / "stages"
+    ours = Path(__file__).parents[2] / "src" / "kubedyno" / "sim" / "stages" / "sets"
     pod_stages = (ours / "pod.yaml").read_text().replace("phase: Running", 'phase: Running\nmessage: "my stage"')
     stages.write_text(
         (ours / "node.yaml").read_text() + "---\n" + pod_stages.replace("\nmessage:", "\n          message:")
     )
-    kubeconfig = user.up("--engine=local", "--scheduler=kube-scheduler", "--nodes=1", f"--stages={stages}")
+    lab = ("--engine=local", "--scheduler=kube-scheduler", "--nodes=1", f"--kubelet={kubelet}")
+    kubeconfig = user.up(*lab, f"--stages={stages}")
     pod = BARE_POD.replace("schedulerName: kai-scheduler", "schedulerName: default-scheduler")
     user.kubectl(kubeconfig, "apply", "-f", "-", stdin=pod)
     user.kubectl(kubeconfig, "wait", "--for=condition=Ready", "pod/hello", "--timeout=60s")
