@@ -20,7 +20,7 @@ from kubedyno.kube import codec
 from kubedyno.kube.codec import LineSplitter
 from kubedyno.kube.resources import PODS
 
-_HEARD_WITHIN_S = 120.0
+_HEARD_WITHIN_S = 600.0
 _STREAM_S = 600
 _BOOKMARK = b'{"type":"BOOKMARK"'
 
