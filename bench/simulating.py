@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -226,15 +226,25 @@ def _cpu_s(player: psutil.Process) -> float:
     return sum(player.cpu_times()[:2])
 
 
-def _run_pods(path: Path, player: psutil.Process) -> tuple[float, float, float]:
-    """(Seconds from the first create to the last Running, 99th percentile from bound to Running, CPU ms per pod)."""
-    with beside(_follow_running, path, POD_COUNT) as watcher:
+Timed = tuple[float, float, float]
+
+
+def _timed(
+    path: Path, player: psutil.Process, follow: Callable[..., Any], act: Callable[[Path], Coroutine[Any, Any, float]]
+) -> Timed:
+    """Seconds until all that `act` asks for was seen by `follow`, 99th percentile of the pods, CPU ms per pod."""
+    with beside(follow, path, POD_COUNT) as watcher:
         watcher.next()
         cpu_s = _cpu_s(player)
-        begun_s: float = run(lambda: _load(path))
+        begun_s: float = run(lambda: act(path))
         ended_s, latencies = watcher.next()
         cpu_s = _cpu_s(player) - cpu_s
     return ended_s - begun_s, _p99(latencies), cpu_s * 1000 / POD_COUNT
+
+
+def _run_pods(path: Path, player: psutil.Process) -> Timed:
+    """From the first create to the last Running; the pods' own times are from bound to Running."""
+    return _timed(path, player, _follow_running, _load)
 
 
 def _p99(values: list[float]) -> float:
@@ -284,15 +294,9 @@ async def _follow_running(tell: Callable[[Any], None], path: Path, count: int) -
                     tell((time.perf_counter(), list(latencies.values())))
 
 
-def _delete_pods(path: Path, player: psutil.Process) -> tuple[float, float, float]:
-    """(Seconds from the request until the last pod is gone, 99th percentile from asked to gone, CPU ms per pod)."""
-    with beside(_follow_gone, path, POD_COUNT) as watcher:
-        watcher.next()
-        cpu_s = _cpu_s(player)
-        begun_s: float = run(lambda: _ask_to_go(path))
-        ended_s, latencies = watcher.next()
-        cpu_s = _cpu_s(player) - cpu_s
-    return ended_s - begun_s, _p99(latencies), cpu_s * 1000 / POD_COUNT
+def _delete_pods(path: Path, player: psutil.Process) -> Timed:
+    """From the request until the last pod is gone; the pods' own times are from asked to gone."""
+    return _timed(path, player, _follow_gone, _ask_to_go)
 
 
 async def _ask_to_go(path: Path) -> float:

@@ -21,6 +21,17 @@ FIRST_BACKOFF_S = 0.1
 MAX_BACKOFF_S = 5.0
 
 HTTP_SERVER_ERROR = 500
+_PASSING = frozenset({408, HTTP_TOO_MANY})
+
+
+def is_passing(code: int) -> bool:
+    """Whether a server that answers so may do better later: it was busy, or out of order."""
+    return code in _PASSING or code >= HTTP_SERVER_ERROR
+
+
+def may_pass(error: ApiError | Unreachable) -> bool:
+    """Whether the same request may do better later: the server was away, busy or out of order."""
+    return not error.permanent if isinstance(error, Unreachable) else is_passing(error.code)
 
 
 def backoff_s(attempt: int) -> float:

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import aclosing
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from kubedyno.client import retrying
 from kubedyno.client.errors import ApiError, Unreachable
@@ -13,16 +13,6 @@ from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import Resource
 
 K = TypeVar("K", bound=Hashable)
-
-_PASSING: Final = frozenset({408, 429})
-_SERVER_ERROR: Final = 500
-
-
-def may_pass(error: ApiError | Unreachable) -> bool:
-    """Whether the same request may do better later: the server was away, busy or out of order."""
-    if isinstance(error, Unreachable):
-        return not error.permanent
-    return error.code in _PASSING or error.code >= _SERVER_ERROR
 
 
 async def follow(
@@ -54,7 +44,7 @@ async def follow(
                 async for event in events:
                     listen(event)
         except (ApiError, Unreachable) as error:
-            if watch.counts.lists or not may_pass(error):
+            if watch.counts.lists or not retrying.may_pass(error):
                 raise
             await client.clock.sleep(retrying.backoff_s(failures) * rng.uniform(0.5, 1.0))
             failures += 1

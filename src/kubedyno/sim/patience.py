@@ -5,9 +5,8 @@ from typing import Final, TypeVar
 
 from kubedyno.client.errors import ApiError, Unreachable
 from kubedyno.client.rest import Client
-from kubedyno.client.retrying import backoff_s
+from kubedyno.client.retrying import backoff_s, may_pass
 from kubedyno.kit.clock import NS_PER_S
-from kubedyno.sim.following import may_pass
 
 PATIENCE_S: Final = 90.0
 """So long may a server be away."""

@@ -5,12 +5,12 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.commands import run_kubedyno
 from tests.processes import simulating, until_page
 
 from kubedyno.client import kubeconfig
@@ -43,18 +43,7 @@ def env(tmp_path: Path) -> dict[str, str]:
 @pytest.fixture
 def run(tmp_path: Path, env: dict[str, str]) -> Run:
     def command(*args: str, code: int = 0, **more: str) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "kubedyno", *args],
-            env=env | more,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=WITHIN_S,
-            check=False,
-        )
-        assert done.returncode == code, f"exit code {done.returncode}:\n{done.stdout}\n{done.stderr}"
-        assert "Traceback" not in done.stderr, done.stderr
-        return done
+        return run_kubedyno(*args, env=env | more, cwd=tmp_path, within_s=WITHIN_S, code=code)
 
     return command
 

@@ -6,12 +6,13 @@ import pytest
 from tests.yard import Connection, Yard, failing, lost, run_in_yard
 
 from kubedyno.client.errors import ApiError, Unreachable
+from kubedyno.client.retrying import may_pass
 from kubedyno.client.watching import Changed, Event, Listed
 from kubedyno.kit import randomness, tasks
 from kubedyno.kube import status
 from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import NODES
-from kubedyno.sim.following import follow, may_pass, present
+from kubedyno.sim.following import follow, present
 
 pytestmark = pytest.mark.unit
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from kubedyno.client.errors import ApiError, Unreachable
 from kubedyno.client.rest import Client
+from kubedyno.client.retrying import may_pass
 from kubedyno.client.watching import ChangeType, Event, Glance, Heed, Listed
 from kubedyno.controllers.queue import WorkQueue
 from kubedyno.kit import randomness, tasks
@@ -27,7 +28,7 @@ from kubedyno.sim.devices.reserving import reserve_gpus
 from kubedyno.sim.devices.versions import served_version, slices_of
 from kubedyno.sim.faults import fault
 from kubedyno.sim.faults.fault import Faults, GpuLost
-from kubedyno.sim.following import follow, may_pass, present
+from kubedyno.sim.following import follow, present
 
 _WORKERS: Final = 16
 _MOST_BACKOFF_S: Final = 5.0

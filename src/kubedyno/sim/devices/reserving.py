@@ -6,6 +6,7 @@ from typing import Final
 from kubedyno.client.errors import ApiError, Unreachable
 from kubedyno.client.informer import Key
 from kubedyno.client.rest import Client
+from kubedyno.client.retrying import may_pass
 from kubedyno.client.watching import Event
 from kubedyno.controllers.queue import WorkQueue
 from kubedyno.kit import randomness, tasks
@@ -18,7 +19,7 @@ from kubedyno.kube.resources import NODES, PODS
 from kubedyno.sim.devices import inventory, sharing
 from kubedyno.sim.devices.identity import gpu_uuid
 from kubedyno.sim.devices.occupying import GivenGpus
-from kubedyno.sim.following import follow, may_pass, present
+from kubedyno.sim.following import follow, present
 
 _WORKERS: Final = 8
 _MOST_BACKOFF_S: Final = 5.0

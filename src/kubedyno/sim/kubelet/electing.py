@@ -6,11 +6,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 
 from kubedyno.client.errors import ApiError, Unreachable
 from kubedyno.client.rest import Client
+from kubedyno.client.retrying import may_pass
 from kubedyno.kit import tasks
 from kubedyno.kit.clock import NS_PER_S, Clock, rfc3339
 from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import LEASES
-from kubedyno.sim.following import may_pass
 from kubedyno.sim.kubelet import sending, sharding
 from kubedyno.sim.kubelet.sending import Fate
 from kubedyno.sim.kubelet.sharding import Held, View

@@ -9,12 +9,12 @@ import msgspec
 
 from kubedyno.client.errors import ApiError, Unreachable
 from kubedyno.client.rest import Client
+from kubedyno.client.retrying import may_pass
 from kubedyno.kit import draws
 from kubedyno.kit.clock import NS_PER_S, Clock, rfc3339
 from kubedyno.kit.logs import Log
 from kubedyno.kit.timetable import Timetable
 from kubedyno.kube.resources import LEASES
-from kubedyno.sim.following import may_pass
 from kubedyno.sim.kubelet import sending
 from kubedyno.sim.kubelet.lag import Lag
 from kubedyno.sim.kubelet.nodestates import LEASE_NAMESPACE, lease

@@ -16,12 +16,13 @@ from typing import Final
 
 import msgspec
 
+from kubedyno.controllers.podfacts import FINISHED
 from kubedyno.kit.clock import NS_PER_S
 from kubedyno.kube.codec import Object
 from kubedyno.sim.kubelet import containers, podstates
 from kubedyno.sim.kubelet.containers import exactly_ns, second_text, stamp_ns
 from kubedyno.sim.kubelet.plans import Plan
-from kubedyno.sim.kubelet.podstates import TERMINAL, Addresses
+from kubedyno.sim.kubelet.podstates import Addresses
 
 __all__ = ["Addresses", "Decision", "Delete", "Wait", "Write", "decide"]
 
@@ -59,7 +60,7 @@ def decide(pod: Object, plan: Plan, *, now_ns: int, addresses: Addresses, step_n
     if metadata.get("deletionTimestamp"):
         return _end(pod, plan, now_ns, step_ns)
     phase = status.get("phase")
-    if phase in TERMINAL:
+    if phase in FINISHED:
         return None
     if phase != "Running" or not status.get("containerStatuses"):
         return _start(pod, plan, now_ns, addresses, step_ns)
@@ -176,7 +177,7 @@ def _end(pod: Object, plan: Plan, now_ns: int, step_ns: int | None) -> Decision:
     grace_s = metadata.get("deletionGracePeriodSeconds") or 0
     # An object that is still there after its grace went to zero waits for others to take off their finalizers.
     is_held = bool(metadata.get("finalizers"))
-    if status.get("phase") in TERMINAL:
+    if status.get("phase") in FINISHED:
         return None if is_held and grace_s == 0 else Delete()
     if plan.stop_s > 0 and podstates.is_anything_running(status):
         asked_ns = stamp_ns(metadata["deletionTimestamp"]) - grace_s * NS_PER_S

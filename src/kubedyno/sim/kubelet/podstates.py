@@ -16,8 +16,6 @@ from kubedyno.sim.kubelet import containers, podconditions
 from kubedyno.sim.kubelet.containers import Container, Shape, stamp_ns
 from kubedyno.sim.kubelet.plans import JOB_TYPE, Plan
 
-TERMINAL: Final = frozenset({"Succeeded", "Failed"})
-
 
 class Addresses(Protocol):
     """The addresses of a pod. Asked again for the same pod, they are the same."""

@@ -8,7 +8,7 @@ import msgspec
 from kubedyno.client.errors import ApiError, Unreachable
 from kubedyno.client.options import PATCH_TYPES
 from kubedyno.client.rest import Client
-from kubedyno.client.retrying import retry_after_s
+from kubedyno.client.retrying import is_passing, retry_after_s
 from kubedyno.client.transport import DEFAULT_TIMEOUT_S
 from kubedyno.kube import codec, status
 from kubedyno.kube.codec import Object
@@ -21,8 +21,6 @@ _WRITTEN_BY: Mapping[str, str] = {"fieldManager": MANAGER}
 _OK = 300
 _NOT_FOUND = 404
 _CONFLICT = 409
-_PASSING = frozenset({408, 429})
-_SERVER_ERROR = 500
 
 
 class Fate(Enum):
@@ -93,7 +91,7 @@ async def send(
         return Sent(Fate.GONE)
     if code == _CONFLICT:
         return Sent(Fate.CONFLICT)
-    if code in _PASSING or code >= _SERVER_ERROR:
+    if is_passing(code):
         return Sent(Fate.LATER, wait_s=retry_after_s(response.headers))
     raise ApiError(status.parse(response.body, code=code), method=method, path=path)
 

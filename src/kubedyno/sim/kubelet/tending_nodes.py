@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from kubedyno.client.errors import ApiError, Unreachable
 from kubedyno.client.rest import Client
+from kubedyno.client.retrying import may_pass
 from kubedyno.controllers.queue import WorkQueue
 from kubedyno.controllers.stamps import seconds_text
 from kubedyno.kit.clock import NS_PER_S, Clock
@@ -14,7 +15,6 @@ from kubedyno.kit.timetable import Timetable
 from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import NODES
 from kubedyno.sim.faults import fault
-from kubedyno.sim.following import may_pass
 from kubedyno.sim.kubelet import nodestates, sending
 from kubedyno.sim.kubelet.fleet import Fleet, NodeEntry
 from kubedyno.sim.kubelet.heartbeats import Heartbeats

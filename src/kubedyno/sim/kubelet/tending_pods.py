@@ -8,7 +8,9 @@ import msgspec
 from kubedyno.client.errors import ApiError, Unreachable
 from kubedyno.client.informer import Key
 from kubedyno.client.rest import Client
+from kubedyno.client.retrying import may_pass
 from kubedyno.client.watching import ChangeType, Glance, Heed
+from kubedyno.controllers.podfacts import FINISHED
 from kubedyno.controllers.queue import WorkQueue
 from kubedyno.controllers.stamps import seconds_text
 from kubedyno.kit import draws
@@ -21,13 +23,11 @@ from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import PODS, RESOURCE_CLAIMS
 from kubedyno.model.numa.admission import Rejection
 from kubedyno.sim.faults import fault
-from kubedyno.sim.following import may_pass
 from kubedyno.sim.kubelet import admission, claims, lifecycle, plans, podstates, sending, telling
 from kubedyno.sim.kubelet.fleet import Fleet, NodeEntry, PodEntry
 from kubedyno.sim.kubelet.lag import Lag
 from kubedyno.sim.kubelet.lifecycle import Delete, Wait, Write
 from kubedyno.sim.kubelet.plans import Plan
-from kubedyno.sim.kubelet.podstates import TERMINAL
 from kubedyno.sim.kubelet.sending import Fate, Sent
 
 _MOST_BACKOFF_S = 5.0
@@ -134,7 +134,7 @@ class PodTender:
         if node is None or (node.faults and not _may_work(node, pod, now_ns)):
             entry.seen_ns = 0  # it waits for its node, not for us
             return
-        if (pod.get("status") or {}).get("phase") in TERMINAL:
+        if (pod.get("status") or {}).get("phase") in FINISHED:
             self._fleet.release(entry)
         elif not await self._is_taken(entry, node, pod, now_ns):
             return

@@ -9,6 +9,7 @@ from typing import Final
 from kubedyno.client.errors import MESSAGE_LIMIT, ApiError, Malformed, Unreachable
 from kubedyno.client.informer import Change, Informer, Key
 from kubedyno.client.rest import Client
+from kubedyno.client.retrying import may_pass
 from kubedyno.controllers.engine import all_of
 from kubedyno.controllers.expecting import EXPIRY_S, Expectations, Written
 from kubedyno.controllers.queue import WorkQueue
@@ -21,7 +22,6 @@ from kubedyno.kube import meta
 from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import NODES
 from kubedyno.sim import marks
-from kubedyno.sim.following import may_pass
 from kubedyno.sim.nodepools import conditions, definition, planning
 from kubedyno.sim.nodepools.conditions import Told
 from kubedyno.sim.nodepools.deferring import operator_at_work

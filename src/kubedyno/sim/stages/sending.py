@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from kubedyno.client import retrying
 from kubedyno.client.errors import ApiError
 from kubedyno.client.rest import Client
 from kubedyno.kit.errors import UsageError
@@ -14,13 +15,11 @@ from kubedyno.sim.stages.steps import ApplyRequest, DeleteRequest, PatchRequest
 
 _MANAGER: Final = "kwok"
 """The field manager of objects that a stage applies, as KWOK's."""
-_SERVER_ERROR: Final = 500
-_PASSING: Final = frozenset({408, 409, 429})
 
 
 def may_pass(error: ApiError) -> bool:
-    """Whether the same request may do better later."""
-    return error.code in _PASSING or error.code >= _SERVER_ERROR
+    """Whether the same request may do better later; somebody else's write, too, is soon over."""
+    return error.is_conflict or retrying.may_pass(error)
 
 
 async def send(
