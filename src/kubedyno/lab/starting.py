@@ -23,7 +23,7 @@ from kubedyno.lab.planning import LabPlan
 from kubedyno.lab.programs import Provided
 from kubedyno.lab.steering import SchedulerControl
 from kubedyno.model.settings import Setting
-from kubedyno.plane import embedded, kubeconfigs, pki
+from kubedyno.plane import embedded, kubeconfigs, pki, tokens
 from kubedyno.plane.activity import Activities, hosting
 from kubedyno.plane.balancing import balance
 from kubedyno.plane.component import leading, set_name
@@ -67,7 +67,7 @@ async def started(
     """The lab for the duration of the block; a component that dies ends the block with its story."""
     programs = {name: found.path for name, found in provided.found.items()}
     await _refuse_unknown_flags(plan, programs)
-    token = embedded.new_token() if plan.control_plane.embedded_port is not None else ""
+    token = tokens.new_token()
     admin = _write_identities(plan, clock, token)
     async with contextlib.AsyncExitStack() as stack:
         prober = await stack.enter_async_context(Prober(plan.site.pki))
@@ -152,12 +152,19 @@ def _what(plan: LabPlan) -> str:
 
 
 def _write_identities(plan: LabPlan, clock: Clock, token: str) -> Path:
-    """Certificates and a kubeconfig for everybody; the admin's path. Nobody needs any in virtual time."""
+    """Certificates and a kubeconfig for everybody; the admin's path. Nobody needs any in virtual time.
+
+    The embedded engine knows one user, with `token`; the real one knows everybody by his own.
+    """
     if plan.spec.time == "virtual":
         return plan.site.kubeconfig(ADMIN.name)
     with writing(plan.site.folder):
         plan.site.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         material = pki.create(plan.site.pki.folder, plan.identities, clock=clock)
+        if plan.control_plane.embedded_port is None:
+            shown = tokens.create(material.tokens, plan.identities)
+        else:
+            shown = dict.fromkeys((identity.name for identity in plan.identities), token)
         for identity in plan.identities:
             kubeconfigs.write(
                 plan.site.kubeconfig(identity.name),
@@ -165,7 +172,7 @@ def _write_identities(plan: LabPlan, clock: Clock, token: str) -> Path:
                 pki=material,
                 identity=identity.name,
                 lab=plan.spec.name,
-                token=token,
+                token=shown[identity.name],
             )
     return plan.site.kubeconfig(ADMIN.name)
 

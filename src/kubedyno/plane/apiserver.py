@@ -61,6 +61,7 @@ def _server(
         "tls-cert-file": str(pki.cert(SERVER.name)),
         "tls-private-key-file": str(pki.key(SERVER.name)),
         "client-ca-file": str(pki.ca),
+        "token-auth-file": str(pki.tokens),
         "service-account-issuer": "https://kubernetes.default.svc.cluster.local",
         "service-account-key-file": str(pki.service_account_public_key),
         "service-account-signing-key-file": str(pki.service_account_key),

@@ -1,7 +1,6 @@
 """The embedded engine: the API server and its controllers in this process, reachable by others over HTTPS."""
 
 import contextlib
-import secrets
 import ssl
 from collections.abc import AsyncIterator
 
@@ -54,11 +53,6 @@ def controllers(profile: Profile) -> Activity:
         await run_controllers(ground.client, clock=ground.clock, seed=ground.seed, settings=settings)
 
     return Activity(name=CONTROLLERS, role="control-plane", run=run, program=MANAGER)
-
-
-def new_token() -> str:
-    """The bearer token of one lab."""
-    return secrets.token_urlsafe(32)
 
 
 @contextlib.asynccontextmanager

@@ -1,4 +1,4 @@
-"""Who the components of a lab are, and where their certificates lie."""
+"""Who the components of a lab are, and where their certificates and tokens lie."""
 
 from pathlib import Path
 
@@ -39,6 +39,11 @@ class Pki(msgspec.Struct, frozen=True, kw_only=True):
     def service_account_public_key(self) -> Path:
         """Verifies service account tokens."""
         return self.folder / "sa.pub"
+
+    @property
+    def tokens(self) -> Path:
+        """The bearer tokens that the API server knows."""
+        return self.folder / "tokens.csv"
 
     def cert(self, name: str) -> Path:
         """Certificate of an identity."""
