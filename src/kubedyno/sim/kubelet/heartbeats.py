@@ -21,7 +21,8 @@ from kubedyno.sim.kubelet.nodestates import LEASE_NAMESPACE, lease
 from kubedyno.sim.kubelet.sending import Fate
 
 _RENEWALS_PER_DURATION = 4
-_IN_FLIGHT = 16
+_IN_FLIGHT = 4
+_IN_FLIGHT_LATE = 12
 _AGAIN_S = 1.0
 _LEAST_TIMEOUT_S = 1.0
 _COLLECTION = LEASES.path(namespace=LEASE_NAMESPACE)
@@ -60,7 +61,9 @@ class Heartbeats:
         self._lag = lag
         self._leases: dict[str, _Lease] = {}
         self._due: Timetable[str] = Timetable(clock, group.create_task)
+        # Few at once, so that they give way on a server that is at its limit, and more when some become late.
         self._places = asyncio.Semaphore(_IN_FLIGHT)
+        self._places_of_late = asyncio.Semaphore(_IN_FLIGHT_LATE)
 
     def begin(self, node: str, uid: str) -> None:
         """Renew the lease of a node from now on; its first time comes within one period."""
@@ -81,11 +84,13 @@ class Heartbeats:
     async def run(self) -> None:
         """Renew what is due until cancelled."""
         while True:
-            node, _ = await self._due.take()
-            await self._places.acquire()
-            self._group.create_task(self._renew_in_turn(node), name="renew a lease")
+            node, due_ns = await self._due.take()
+            is_late = self._clock.monotonic_ns() - due_ns > self._period_ns
+            places = self._places_of_late if is_late else self._places
+            await places.acquire()
+            self._group.create_task(self._renew_in_turn(node, places), name="renew a lease")
 
-    async def _renew_in_turn(self, node: str) -> None:
+    async def _renew_in_turn(self, node: str, places: asyncio.Semaphore) -> None:
         try:
             known = self._leases.get(node)
             if known is None:
@@ -102,7 +107,7 @@ class Heartbeats:
             known.planned_ns += self._period_ns * ((now_ns - known.planned_ns) // self._period_ns + 1)
             self._due.put(node, known.planned_ns)
         finally:
-            self._places.release()
+            places.release()
 
     def _note(self, known: _Lease, now_ns: int) -> None:
         self._lag.lease.add((now_ns - known.planned_ns) / NS_PER_S)
