@@ -34,7 +34,8 @@ class Connection(InProcess):
     """A simulator's way to the server.
 
     `fate` may answer a request instead of the server, `after` may lose the server's answer. Both are told method and
-    path. `writes` are those that reached the server.
+    path. `writes` are those that reached the server, which takes `delay_s` for each; `most` is how many were under way
+    at a time.
     """
 
     def __init__(self, *args: Any, **more: Any) -> None:
@@ -42,12 +43,19 @@ class Connection(InProcess):
         self.fate: Fate | None = None
         self.after: Fate | None = None
         self.writes: list[tuple[float, str, str]] = []
+        self.delay_s = 0.0
+        self.most = 0
+        self._under_way = 0
 
     async def request(self, method: str, path: str, **more: Any) -> Response:
         if self.fate is not None and (answer := self.fate(method, path)) is not None:
             return self._given(answer)
         if method != "GET":
             self.writes.append((self._clock.monotonic_ns() / 1e9, method, path))
+            self._under_way += 1
+            self.most = max(self.most, self._under_way)
+            await self._clock.sleep(self.delay_s)
+            self._under_way -= 1
         response = await super().request(method, path, **more)
         if self.after is not None and (answer := self.after(method, path)) is not None:
             return self._given(answer)

@@ -21,8 +21,10 @@ from kubedyno.sim.kubelet.nodestates import LEASE_NAMESPACE, lease
 from kubedyno.sim.kubelet.sending import Fate
 
 _RENEWALS_PER_DURATION = 4
-_IN_FLIGHT = 4
-_IN_FLIGHT_LATE = 12
+_MOST_IN_FLIGHT = 16
+_LEAST_IN_FLIGHT = 2
+_ROOM = 4
+"""How many times as slow as at its quickest a server may be and still get all renewals in time."""
 _AGAIN_S = 1.0
 _LEAST_TIMEOUT_S = 1.0
 _COLLECTION = LEASES.path(namespace=LEASE_NAMESPACE)
@@ -61,9 +63,9 @@ class Heartbeats:
         self._lag = lag
         self._leases: dict[str, _Lease] = {}
         self._due: Timetable[str] = Timetable(clock, group.create_task)
-        # Few at once, so that they give way on a server that is at its limit, and more when some become late.
-        self._places = asyncio.Semaphore(_IN_FLIGHT)
-        self._places_of_late = asyncio.Semaphore(_IN_FLIGHT_LATE)
+        self._in_flight = 0
+        self._one_back = asyncio.Event()
+        self._quickest_s = 0.0
 
     def begin(self, node: str, uid: str) -> None:
         """Renew the lease of a node from now on; its first time comes within one period."""
@@ -85,16 +87,25 @@ class Heartbeats:
         """Renew what is due until cancelled."""
         while True:
             node, due_ns = await self._due.take()
-            is_late = self._clock.monotonic_ns() - due_ns > self._period_ns
-            places = self._places_of_late if is_late else self._places
-            await places.acquire()
-            self._group.create_task(self._renew_in_turn(node, places), name="renew a lease")
+            while self._in_flight >= self._may_be_in_flight(due_ns):
+                self._one_back.clear()
+                await self._one_back.wait()
+            self._in_flight += 1
+            self._group.create_task(self._renew_in_turn(node), name="renew a lease")
 
-    async def _renew_in_turn(self, node: str, places: asyncio.Semaphore) -> None:
+    def _may_be_in_flight(self, due_ns: int) -> int:
+        """As many as a server at ease needs, so that leases give way on one at its limit; more when they get late."""
+        if self._clock.monotonic_ns() - due_ns > 2 * self._period_ns:
+            return _MOST_IN_FLIGHT
+        per_s = len(self._leases) * NS_PER_S / self._period_ns
+        return max(_LEAST_IN_FLIGHT, min(_MOST_IN_FLIGHT, round(_ROOM * per_s * self._quickest_s)))
+
+    async def _renew_in_turn(self, node: str) -> None:
         try:
             known = self._leases.get(node)
             if known is None:
                 return
+            begun_ns = self._clock.monotonic_ns()
             renewed = await self._renew(node, known)
             if self._leases.get(node) is not known:
                 return  # ended, or begun anew, meanwhile
@@ -102,12 +113,15 @@ class Heartbeats:
             if not renewed:
                 self._due.put(node, now_ns + round(_AGAIN_S * NS_PER_S))
                 return
+            took_s = (now_ns - begun_ns) / NS_PER_S
+            self._quickest_s = min(self._quickest_s or took_s, took_s)
             self._note(known, now_ns)
             # However late this one was, the next ones keep to its phase: else all would come at once after an outage.
             known.planned_ns += self._period_ns * ((now_ns - known.planned_ns) // self._period_ns + 1)
             self._due.put(node, known.planned_ns)
         finally:
-            places.release()
+            self._in_flight -= 1
+            self._one_back.set()
 
     def _note(self, known: _Lease, now_ns: int) -> None:
         self._lag.lease.add((now_ns - known.planned_ns) / NS_PER_S)

@@ -71,6 +71,26 @@ def test_phases_are_spread_over_the_period() -> None:
     assert min(tenths) >= 2
 
 
+def test_on_a_server_at_its_limit_leases_give_way_but_none_is_late() -> None:
+    async def story(world: Yard) -> None:
+        for number in range(100):
+            await world.node(f"n-{number}")
+        async with world.seen(LEASES) as changes, world.playing(lease_s=LEASE_S) as simulator:
+            connection = simulator.connection
+            connection.delay_s = 0.01
+            await world.sleep(60)
+            connection.most, connection.delay_s = 0, 0.5
+            await world.sleep(20)
+            assert connection.most <= 4  # what a quick server needs, and no more
+            await world.sleep(200)
+            assert 4 < connection.most <= 16
+            assert simulator.lag.late_leases == 0
+            for times in renewals(changes).values():
+                assert max(after - before for before, after in itertools.pairwise(times)) < LEASE_S
+
+    run_in_yard(story)
+
+
 def test_without_a_duration_there_are_no_leases() -> None:
     async def story(world: Yard) -> None:
         async with world.playing(lease_s=0):
