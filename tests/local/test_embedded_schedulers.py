@@ -15,13 +15,13 @@ from kubedyno.kube.resources import CORE_EVENTS, LEASES, NODES, POD_GROUPS, PODS
 from kubedyno.lab.starting import RunningLab
 from kubedyno.model.settings import Evidence
 from kubedyno.model.workloads import Workload, pod
-from kubedyno.schedulers.native import NativeDialect
+from kubedyno.schedulers.dialects.kube import KUBE
 
 pytestmark = pytest.mark.local
 
 
 async def submit(client: Client, workload: Workload) -> None:
-    for obj in NativeDialect().objects(workload):
+    for obj in KUBE.objects(workload):
         await client.create(POD_GROUPS if obj["kind"] == "PodGroup" else PODS, obj, namespace="default")
 
 

@@ -225,6 +225,11 @@ def by_kind(api_version: str, kind: str) -> Resource:
         raise UnknownResource(f"kind {kind!r} of {api_version!r} is not built in: {suggestion(kind, known)}") from None
 
 
+def known_kind(api_version: str, kind: str) -> Resource | None:
+    """The resource of a kind, or None where the table has no such kind."""
+    return _BY_KIND.get((api_version, kind))
+
+
 def by_plural(name: str) -> Resource:
     """The resource of `pods` or `jobs.batch`; a plural that only one group has needs no group (`jobs`)."""
     found = _BY_PLURAL.get(name)
@@ -280,6 +285,32 @@ CLUSTER_ROLES = by_kind("rbac.authorization.k8s.io/v1", "ClusterRole")
 CLUSTER_ROLE_BINDINGS = by_kind("rbac.authorization.k8s.io/v1", "ClusterRoleBinding")
 VALIDATING_WEBHOOKS = by_kind("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration")
 MUTATING_WEBHOOKS = by_kind("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration")
+
+# Kinds of others: a server has them only with their definitions, so the table must not know them.
+KAI_QUEUES = Resource("scheduling.run.ai", "v2", "Queue", "queues", namespaced=False, subresources=("status",))
+KAI_POD_GROUPS = Resource(
+    "scheduling.run.ai", "v2alpha2", "PodGroup", "podgroups", namespaced=True, subresources=("status",)
+)
+KAI_BIND_REQUESTS = Resource(
+    "scheduling.run.ai", "v1alpha2", "BindRequest", "bindrequests", namespaced=True, subresources=("status",)
+)
+KUEUE_LOCAL_QUEUES = Resource(
+    "kueue.x-k8s.io", "v1beta1", "LocalQueue", "localqueues", namespaced=True, subresources=("status",)
+)
+KUEUE_WORKLOADS = Resource(
+    "kueue.x-k8s.io", "v1beta1", "Workload", "workloads", namespaced=True, subresources=("status",)
+)
+JOB_SETS = Resource("jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets", namespaced=True, subresources=("status",))
+PYTORCH_JOBS = Resource("kubeflow.org", "v1", "PyTorchJob", "pytorchjobs", namespaced=True, subresources=("status",))
+TRAINING_WORKLOADS = Resource(
+    "run.ai", "v2alpha1", "TrainingWorkload", "trainingworkloads", namespaced=True, subresources=("status",)
+)
+INTERACTIVE_WORKLOADS = Resource(
+    "run.ai", "v2alpha1", "InteractiveWorkload", "interactiveworkloads", namespaced=True, subresources=("status",)
+)
+DISTRIBUTED_WORKLOADS = Resource(
+    "run.ai", "v2alpha1", "DistributedWorkload", "distributedworkloads", namespaced=True, subresources=("status",)
+)
 
 
 def api_versions() -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """What a workload is meant to be, before any scheduler's dialect writes it down."""
 
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -21,18 +21,6 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     def is_gang(self) -> bool:
         """Whether its pods belong together."""
         return self.pods > 1
-
-
-class Dialect(Protocol):
-    """How intent is written for one scheduler."""
-
-    def queues(self, names: tuple[str, ...]) -> list[dict[str, Any]]:
-        """The objects that make these queues, parents first; empty where the scheduler knows no queues."""
-        ...
-
-    def objects(self, workload: Workload) -> list[dict[str, Any]]:
-        """The objects of a workload, in the order in which they are created."""
-        ...
 
 
 def pod(workload: Workload, index: int, *, scheduler_name: str) -> dict[str, Any]:

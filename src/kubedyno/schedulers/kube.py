@@ -7,8 +7,8 @@ import msgspec
 import yaml
 
 from kubedyno.kit.errors import EngineError
+from kubedyno.model.dialects import Dialect
 from kubedyno.model.settings import Evidence, Setting
-from kubedyno.model.workloads import Dialect
 from kubedyno.plane.activity import Activity
 from kubedyno.plane.component import Component, File, Probe, flags
 from kubedyno.plane.controlplane import ADMIN
@@ -17,6 +17,7 @@ from kubedyno.plane.ports import LOOPBACK
 from kubedyno.plane.settings import assign, lookup, merged
 from kubedyno.plane.site import Site
 from kubedyno.schedulers import native
+from kubedyno.schedulers.dialects.kube import KUBE
 from kubedyno.schedulers.scheduler import Reader
 
 _NAME = "kube-scheduler"
@@ -32,7 +33,7 @@ class KubeScheduler:
     runtime_config: Mapping[str, str] = native.RUNTIME_CONFIG
     asset_groups: tuple[str, ...] = ()
     identities: tuple[Identity, ...] = (_IDENTITY,)
-    dialect: Dialect = native.NativeDialect()
+    dialect: Dialect = KUBE
     engines: tuple[str, ...] = ("embedded", "local")
 
     def activities(self, *, cycle_s: float) -> tuple[Activity, ...]:

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
+from kubedyno.model.dialects import Dialect
 from kubedyno.model.settings import Setting
-from kubedyno.model.workloads import Dialect
 from kubedyno.plane.activity import Activity
 from kubedyno.plane.component import Component, Probe
 from kubedyno.plane.identities import Identity

@@ -131,7 +131,7 @@ def test_a_workload_is_a_pod_group_and_pods_that_name_it(queue: str | None, expe
     assert group["metadata"] == {
         "name": "w",
         "namespace": "ns",
-        "labels": {"team": "a", "kai.scheduler/queue": expected},
+        "labels": {"kubedyno/workload": "w", "team": "a", "kai.scheduler/queue": expected},
     }
     assert group["spec"] == {"minMember": 2, "queue": expected, "priorityClassName": "train"}
     for index, pod in enumerate(pods):

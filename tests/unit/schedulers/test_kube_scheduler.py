@@ -113,7 +113,7 @@ def test_a_gang_is_a_native_pod_group_before_its_pods() -> None:
     assert group == {
         "apiVersion": "scheduling.k8s.io/v1alpha2",
         "kind": "PodGroup",
-        "metadata": {"name": "g", "namespace": "ns", "labels": {}},
+        "metadata": {"name": "g", "namespace": "ns", "labels": {"kubedyno/workload": "g"}},
         "spec": {"schedulingPolicy": {"gang": {"minCount": 3}}},
     }
     assert [pod["metadata"]["name"] for pod in pods] == ["g-0", "g-1", "g-2"]

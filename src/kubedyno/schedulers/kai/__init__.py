@@ -4,12 +4,13 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from kubedyno.model.dialects import Dialect
 from kubedyno.model.settings import Setting
-from kubedyno.model.workloads import Dialect
 from kubedyno.plane.activity import Activity
 from kubedyno.plane.component import Component
 from kubedyno.plane.identities import Identity
 from kubedyno.plane.site import Site
+from kubedyno.schedulers.dialects import kai as dialect
 from kubedyno.schedulers.kai import components, objects, readback
 from kubedyno.schedulers.scheduler import Reader
 
@@ -22,7 +23,7 @@ class Kai:
     runtime_config: Mapping[str, str] = MappingProxyType({})
     asset_groups: tuple[str, ...] = ("kai",)
     identities: tuple[Identity, ...] = components.IDENTITIES
-    dialect: Dialect = objects.KaiDialect()
+    dialect: Dialect = dialect.KAI
     engines: tuple[str, ...] = ("local",)  # its clients speak protobuf
 
     def activities(self, *, cycle_s: float) -> tuple[Activity, ...]:

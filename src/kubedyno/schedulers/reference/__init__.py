@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from kubedyno.model.dialects import Dialect
 from kubedyno.model.settings import Setting
-from kubedyno.model.workloads import Dialect
 from kubedyno.plane.activity import Activity, Ground
 from kubedyno.plane.component import Component
 from kubedyno.plane.identities import Identity
 from kubedyno.plane.site import Site
 from kubedyno.schedulers import native
+from kubedyno.schedulers.dialects import kube as dialect
 from kubedyno.schedulers.reference.running import schedule
 from kubedyno.schedulers.scheduler import Reader
 
@@ -24,7 +25,7 @@ class Reference:
     runtime_config: Mapping[str, str] = native.RUNTIME_CONFIG
     asset_groups: tuple[str, ...] = ()
     identities: tuple[Identity, ...] = ()
-    dialect: Dialect = native.NativeDialect()
+    dialect: Dialect = dialect.REFERENCE
     engines: tuple[str, ...] = ("embedded", "local")
 
     def activities(self, *, cycle_s: float) -> tuple[Activity, ...]:

@@ -1,0 +1,69 @@
+"""Run:ai's own kinds, which its operator makes Jobs and PyTorchJobs of."""
+
+from typing import Any
+
+from kubedyno.kube.resources import DISTRIBUTED_WORKLOADS, TRAINING_WORKLOADS
+from kubedyno.model.dialects import Place
+from kubedyno.model.workloads import Workload
+from kubedyno.schedulers.dialects import kai
+from kubedyno.schedulers.dialects.following import BATCH_JOBS, RUNAI_WORKLOADS, TRAINING_JOBS, UNDER_ANY
+from kubedyno.schedulers.dialects.ways import DECIDED, way
+from kubedyno.schedulers.dialects.written import NAMESPACE, WORKLOAD_LABEL, WrittenDialect, metadata
+
+QUEUE_LABEL = "runai/queue"
+
+
+class RunaiDialect(WrittenDialect):
+    """A project is a namespace `runai-<project>` and a queue of its own name."""
+
+    name = "runai"
+    folder = "runai"
+    scheduler_name = "runai-scheduler"
+    lifecycle = way(
+        (*RUNAI_WORKLOADS, BATCH_JOBS, TRAINING_JOBS, *UNDER_ANY),
+        made=("workload",),
+        general=("job", "first_pod"),
+        detailed=("job", "first_pod", "podgroup", "gang_ready", "volume_bound", *DECIDED),
+    )
+
+    def project_name(self, project: str) -> str:
+        """The namespace of the project."""
+        return f"runai-{project}"
+
+    def place(self, project: str | None) -> Place:
+        """The namespace and the queue of the project."""
+        if project is None:
+            return Place(NAMESPACE, kai.DEFAULT_QUEUE)
+        return Place(self.project_name(project), project)
+
+    def queues(self, names: tuple[str, ...]) -> list[dict[str, Any]]:
+        """The queue of each project: Run:ai's scheduler is KAI."""
+        return kai.KAI.queues(names)
+
+    def objects(self, workload: Workload) -> list[dict[str, Any]]:
+        """A TrainingWorkload, or a DistributedWorkload whose master counts as one of the pods."""
+        resource = DISTRIBUTED_WORKLOADS if workload.is_gang else TRAINING_WORKLOADS
+        queue = workload.queue or kai.DEFAULT_QUEUE
+        labels = {WORKLOAD_LABEL: workload.name, **workload.labels}
+        spec = {
+            "name": {"value": workload.name},
+            "image": {"value": "simulated"},
+            "cpu": {"value": workload.cpu},
+            "memory": {"value": workload.memory},
+            "gpu": {"value": str(workload.gpus)},
+            "labels": {"items": {key: {"value": value} for key, value in labels.items()}},
+            "schedulerName": {"value": self.scheduler_name},
+        }
+        if workload.is_gang:
+            spec |= {"distFramework": {"value": "PyTorch"}, "numWorkers": {"value": workload.pods - 1}}
+        return [
+            {
+                "apiVersion": resource.api_version,
+                "kind": resource.kind,
+                "metadata": metadata(workload, **{QUEUE_LABEL: queue, kai.QUEUE_LABEL: queue}),
+                "spec": spec,
+            }
+        ]
+
+
+RUNAI = RunaiDialect()

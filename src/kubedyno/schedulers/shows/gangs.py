@@ -1,0 +1,46 @@
+"""What shows that pods belong together, and what was decided for them: PodGroups and BindRequests."""
+
+from kubedyno.kube.codec import Object
+from kubedyno.model.lifecycles import Shown
+from kubedyno.schedulers.shows.conditions import created, since
+
+
+def kai_pod_group(obj: Object) -> list[Shown]:
+    """A PodGroup of scheduling.run.ai: created, with how many of its pods must start together; queued.
+
+    KAI never takes the condition back that says that it could not be placed: it means that it once was queued.
+    """
+    found = [created(obj, str(obj["spec"].get("minMember") or 1))]
+    for condition in (obj.get("status") or {}).get("schedulingConditions") or ():
+        if condition.get("type") == "UnschedulableOnNodePool" and condition.get("status") == "True":
+            reasons = condition.get("reasons") or ()
+            told = reasons[0].get("reason") if reasons else condition.get("reason")
+            found.append(Shown("queued", since(condition), told or ""))
+            break
+    return found
+
+
+def native_pod_group(obj: Object) -> list[Shown]:
+    """A PodGroup of scheduling.k8s.io: created, with how many of its pods must start together; queued, evicted."""
+    gang = (obj["spec"].get("schedulingPolicy") or {}).get("gang") or {}
+    found = [created(obj, str(gang.get("minCount") or 1))]
+    for condition in (obj.get("status") or {}).get("conditions") or ():
+        told = condition["type"], condition.get("status")
+        if told == ("PodGroupScheduled", "False"):
+            found.append(Shown("queued", since(condition), condition.get("reason") or ""))
+        elif told == ("DisruptionTarget", "True"):
+            found.append(Shown("evicted", since(condition), condition.get("reason") or ""))
+    return found
+
+
+def bind_request(obj: Object) -> list[Shown]:
+    """KAI's decision for one pod, with the node that it is for."""
+    return [created(obj, obj["spec"].get("selectedNode") or "")]
+
+
+def first_owner(obj: Object) -> str:
+    """The uid of its first owner: KAI marks none of them as the controller."""
+    for reference in obj["metadata"].get("ownerReferences") or ():
+        uid: str = reference.get("uid") or ""
+        return uid
+    return ""

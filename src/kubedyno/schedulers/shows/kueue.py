@@ -1,0 +1,22 @@
+"""What Kueue's Workload shows."""
+
+from kubedyno.kube.codec import Object
+from kubedyno.model.lifecycles import Shown
+from kubedyno.schedulers.shows.conditions import created, since
+
+
+def kueue_workload(obj: Object) -> list[Shown]:
+    """Created, queued while it has no quota, admitted, evicted with the reason, completed or failed."""
+    found = [created(obj)]
+    for condition in (obj.get("status") or {}).get("conditions") or ():
+        kind, is_true = condition["type"], condition.get("status") == "True"
+        reason = condition.get("reason") or ""
+        if kind == "QuotaReserved" and not is_true:
+            found.append(Shown("queued", since(condition), reason))
+        elif kind == "Admitted" and is_true:
+            found.append(Shown("admitted", since(condition)))
+        elif kind == "Evicted" and is_true:
+            found.append(Shown("evicted", since(condition), f"{reason} by Kueue"))
+        elif kind == "Finished" and is_true:
+            found.append(Shown("failed" if reason == "Failed" else "completed", since(condition), reason))
+    return found
