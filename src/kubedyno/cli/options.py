@@ -57,6 +57,12 @@ def lab_options(command: Command) -> Command:
         ),
         click.option("--stages", multiple=True, type=click.Path(path_type=Path), help="KWOK Stage files to play by."),
         click.option("--cluster-stages", is_flag=True, help="Play by the Stage objects that are in the lab."),
+        click.option(
+            "--operators",
+            default="all",
+            show_default=True,
+            help="Operators to simulate: all, none, or of training,runai,volumes. A real one needs its own left out.",
+        ),
         click.option("--bin-dir", type=click.Path(path_type=Path), help="A folder with programs to prefer."),
     ]
     for option in reversed(options):
@@ -81,6 +87,7 @@ def lab_spec(
     ha: str,
     stages: tuple[Path, ...],
     cluster_stages: bool,
+    operators: str,
     bin_dir: Path | None,
     time: str = "real",
     seed: int = 0,
@@ -112,6 +119,7 @@ def lab_spec(
             stages=tuple(str(path.absolute()) for path in stages),
             cluster_stages=cluster_stages,
             short_lived_s=short_lived_s(os.environ),
+            operators=specs.parse_operators(operators),
             bin_dir=str(bin_dir.absolute()) if bin_dir else None,
             debug=bool(click.get_current_context().find_root().params.get("debug")),
         )

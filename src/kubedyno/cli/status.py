@@ -34,4 +34,4 @@ def command(*, name: str | None, as_json: bool) -> None:
             click.echo(f"  export KUBECONFIG={status.kubeconfig}")
         for component in status.components:
             ports = " ".join(f"{purpose}={port}" for purpose, port in component.ports.items())
-            click.echo(f"  {component.name:<26} {component.version:<10} pid {component.pid:<8} {ports}")
+            click.echo(f"  {component.name:<30} {component.version:<10} pid {component.pid:<8} {ports}")

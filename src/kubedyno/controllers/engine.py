@@ -15,11 +15,12 @@ from kubedyno.controllers.queue import WorkQueue
 from kubedyno.controllers.serving import Served
 from kubedyno.controllers.settings import ControllerSettings
 from kubedyno.controllers.slimming import slimmed
-from kubedyno.kit import randomness
+from kubedyno.controllers.volumes import matching
+from kubedyno.kit import randomness, tasks
 from kubedyno.kit.clock import Clock
 from kubedyno.kit.logs import Log
 from kubedyno.kube.codec import Object
-from kubedyno.kube.resources import PODS, Resource
+from kubedyno.kube.resources import PERSISTENT_VOLUMES, PODS, Resource
 
 K = TypeVar("K", bound=Hashable)
 
@@ -40,11 +41,15 @@ _INDEXES: dict[str, IndexFunction] = {
     BY_NAMESPACE: podfacts.namespace,
 }
 
-_POD_INDEXES: dict[str, IndexFunction] = {
-    BY_NODE: podfacts.node_name,
-    BY_CLAIM: claimfacts.used,
-    BY_VOLUME_CLAIM: podfacts.volume_claims,
+_OWN_INDEXES: dict[Resource, dict[str, IndexFunction]] = {
+    PODS: {
+        BY_NODE: podfacts.node_name,
+        BY_CLAIM: claimfacts.used,
+        BY_VOLUME_CLAIM: podfacts.volume_claims,
+    },
+    PERSISTENT_VOLUMES: {BY_VOLUME_CLAIM: matching.claims_of},
 }
+"""Beyond those of all kinds."""
 
 
 class Engine:
@@ -71,19 +76,17 @@ class Engine:
         self.group = group
         self.served = list(served)
         self.recorder = Recorder(client, clock)
-        self._informers: dict[Resource, Informer] = {}
+        self._informers: dict[tuple[Resource, str | None], Informer] = {}
 
-    def informer(self, resource: Resource) -> Informer:
-        """The informer of all objects of a resource, one for all who ask; its objects are slim."""
-        found = self._informers.get(resource)
+    def informer(self, resource: Resource, *, label_selector: str | None = None) -> Informer:
+        """The informer of the objects of a resource, one for all who ask alike; its objects are slim."""
+        found = self._informers.get((resource, label_selector))
         if found is None:
-            indexes = dict(_INDEXES)
-            if resource == PODS:
-                indexes.update(_POD_INDEXES)
+            indexes = {**_INDEXES, **_OWN_INDEXES.get(resource, {})}
             rng = randomness.stream(self.seed, f"controllers watch {resource.full_name}")
-            found = Informer(self.client, resource, indexes=indexes, rng=rng)
+            found = Informer(self.client, resource, label_selector=label_selector, indexes=indexes, rng=rng)
             found.subscribe(partial(slimmed, resource))
-            self._informers[resource] = found
+            self._informers[resource, label_selector] = found
         return found
 
     async def follow(self, stack: AsyncExitStack) -> None:
@@ -127,6 +130,29 @@ class Controller(Protocol):
     def start(self) -> None:
         """Start its tasks; the informers are complete."""
         ...
+
+
+async def operate(
+    makes: Iterable[Callable[[Engine], Controller]],
+    client: Client,
+    *,
+    clock: Clock,
+    seed: int,
+    settings: ControllerSettings,
+    served: Sequence[Served] = (),
+) -> None:
+    """Run controllers on one engine as clients of `client`'s server, until cancelled or a failure for good.
+
+    All waiting is on `clock`, all chance from `seed`: on a virtual clock a run repeats exactly.
+    """
+    async with tasks.owning() as group, AsyncExitStack() as stack:
+        engine = Engine(client, clock=clock, seed=seed, settings=settings, group=group, served=served)
+        controllers = [make(engine) for make in makes]
+        await engine.follow(stack)
+        group.create_task(engine.recorder.run(), name="events")
+        for controller in controllers:
+            controller.start()
+        await asyncio.Event().wait()
 
 
 async def _work(name: str, queue: WorkQueue[K], handle: Callable[[K], Awaitable[None]]) -> None:

@@ -23,6 +23,7 @@ _SIMILAR_AT_MOST = 10
 _SIMILAR_WITHIN_S = 600
 _BURST = 25
 _REFILL_S = 300
+_RENAMED_AT_MOST = 8
 _COMBINED = "(combined from similar events): "
 
 T = TypeVar("T")
@@ -186,4 +187,16 @@ class Recorder:
             except ApiError as error:
                 if not error.is_not_found:
                     raise
-        return await self._client.create(CORE_EVENTS, decision.event)
+        return await self._create(decision.event)
+
+    async def _create(self, event: Object) -> Object:
+        """Two recorders may tell of one object in one moment of virtual time: the later one takes the next name."""
+        for _ in range(_RENAMED_AT_MOST):
+            try:
+                return await self._client.create(CORE_EVENTS, event)
+            except ApiError as error:
+                if not error.is_already_exists:
+                    raise
+            about, _, moment = event["metadata"]["name"].rpartition(".")
+            event = {**event, "metadata": {**event["metadata"], "name": f"{about}.{int(moment, 16) + 1:x}"}}
+        return await self._client.create(CORE_EVENTS, event)

@@ -1,15 +1,13 @@
 """The one entry: all controllers beside each other until they are cancelled."""
 
-import asyncio
 from collections.abc import Callable
-from contextlib import AsyncExitStack
 
 from kubedyno.client.rest import Client
 from kubedyno.controllers.accounts import ServiceAccountController
 from kubedyno.controllers.claims import ResourceClaimController
 from kubedyno.controllers.collecting.controller import GarbageCollector
 from kubedyno.controllers.disruption import DisruptionController
-from kubedyno.controllers.engine import Controller, Engine
+from kubedyno.controllers.engine import Controller, Engine, operate
 from kubedyno.controllers.jobs.controller import JobController
 from kubedyno.controllers.jobs.ttl import TtlController
 from kubedyno.controllers.namespaces import NamespaceController
@@ -23,7 +21,6 @@ from kubedyno.controllers.serving import served
 from kubedyno.controllers.settings import ControllerSettings
 from kubedyno.controllers.volumes.binding import VolumeController
 from kubedyno.controllers.volumes.protection import ProtectionController
-from kubedyno.kit import tasks
 from kubedyno.kit.clock import Clock
 
 CONTROLLERS: tuple[Callable[[Engine], Controller], ...] = (
@@ -50,11 +47,4 @@ async def run_controllers(client: Client, *, clock: Clock, seed: int, settings: 
 
     All waiting is on `clock`, all chance from `seed`: on a virtual clock a run repeats exactly.
     """
-    async with tasks.owning() as group, AsyncExitStack() as stack:
-        engine = Engine(client, clock=clock, seed=seed, settings=settings, group=group, served=await served(client))
-        controllers = [make(engine) for make in CONTROLLERS]
-        await engine.follow(stack)
-        group.create_task(engine.recorder.run(), name="events")
-        for controller in controllers:
-            controller.start()
-        await asyncio.Event().wait()
+    await operate(CONTROLLERS, client, clock=clock, seed=seed, settings=settings, served=await served(client))

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from kubedyno.client.errors import ApiError
 from kubedyno.client.informer import Informer
 from kubedyno.client.rest import Client
 from kubedyno.kit import tasks
@@ -23,12 +24,32 @@ async def install_crds(client: Client, folders: Iterable[Path]) -> None:
         for path in sorted(folder.glob("*.yaml"))
         for document in codec.read_yaml(path.read_bytes(), source=str(path))
     ]
-    if not documents:
-        return
-    names = {document["metadata"]["name"] for document in documents}
     async with tasks.owning() as group:
         for document in documents:
             group.create_task(apply(client, document))
+    await await_crds(client, documents)
+
+
+async def create_missing(client: Client, documents: Iterable[Mapping[str, Any]]) -> None:
+    """Create those objects that are not there; others' are left as they are."""
+
+    async def create(document: Mapping[str, Any]) -> None:
+        try:
+            await client.create(await client.resource_of(document), dict(document))
+        except ApiError as error:
+            if not error.is_already_exists:
+                raise
+
+    async with tasks.owning() as group:
+        for document in documents:
+            group.create_task(create(document))
+
+
+async def await_crds(client: Client, documents: Iterable[Mapping[str, Any]]) -> None:
+    """Return when the kinds of all these CRDs are served."""
+    names = {document["metadata"]["name"] for document in documents}
+    if not names:
+        return
 
     def established(crds: Informer) -> bool:
         return all((crd := crds.get(("", name))) and meta.is_condition_true(crd, "Established") for name in names)

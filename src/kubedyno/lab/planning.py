@@ -8,6 +8,8 @@ import yaml
 
 from kubedyno.kit.errors import UsageError
 from kubedyno.kit.nearest import suggestion
+from kubedyno.lab import operating
+from kubedyno.lab.operating import Operator
 from kubedyno.lab.spec import NO_SCHEDULER, LabSpec
 from kubedyno.plane import controlplane, embedded, kwok
 from kubedyno.plane.activity import Activity
@@ -34,7 +36,9 @@ class LabPlan(msgspec.Struct, frozen=True, kw_only=True):
     kubelet_components: tuple[Component, ...]
     base_objects: tuple[dict[str, Any], ...]
     activities: tuple[Activity, ...] = ()
-    """What runs in the lab's own process."""
+    """What runs in the lab's own process, operators aside."""
+    operators: tuple[Operator, ...] = ()
+    """The simulated ones; they run there too."""
 
     @property
     def components(self) -> tuple[Component, ...]:
@@ -90,6 +94,10 @@ def plan(spec: LabSpec, *, folder: Path, draw_port: PortSource) -> LabPlan:
         kubelet_components=_set(kubelets, spec),
         base_objects=tuple(scheduler.base_objects()) if scheduler else (),
         activities=_activities(spec, site, scheduler),
+        operators=operating.operators(
+            spec.operators,
+            scheduler_name=scheduler.dialect.scheduler_name if scheduler else operating.DEFAULT_SCHEDULER_NAME,
+        ),
     )
 
 
@@ -199,6 +207,9 @@ _PlanDumper.add_representer(str, _text)
 def document(lab: LabPlan) -> dict[str, Any]:
     """The plan as plain data; keys and certificates are named, never shown."""
     balancer = lab.control_plane.balancer
+    activities = [*lab.activities, *(operator.activity for operator in lab.operators)]
+    crds = [crd["metadata"]["name"] for crd in operating.definitions(lab.operators)]
+    objects = [*lab.base_objects, *operating.objects(lab.operators)]
     return {
         "lab": lab.spec.name,
         "engine": lab.spec.engine,
@@ -209,10 +220,10 @@ def document(lab: LabPlan) -> dict[str, Any]:
             {"name": identity.name, "user": identity.user, "groups": list(identity.groups)}
             for identity in lab.identities
         ],
-        "crds": list(lab.asset_groups),
-        "objects": [f"{o['kind']} {o['metadata']['name']}" for o in lab.base_objects],
+        "crds": [*lab.asset_groups, *crds],
+        "objects": list(dict.fromkeys(f"{o['kind']} {o['metadata']['name']}" for o in objects)),
         "components": [_component(component) for component in lab.components],
-        **({"activities": [activity.name for activity in lab.activities]} if lab.activities else {}),
+        **({"activities": [activity.name for activity in activities]} if activities else {}),
         "nodes": lab.spec.nodes,
     }
 

@@ -9,6 +9,7 @@ import msgspec
 
 from kubedyno.kit.errors import UsageError
 from kubedyno.kit.nearest import suggestion
+from kubedyno.lab import operating
 from kubedyno.plane.site import PROFILES, HighAvailability, with_heartbeats
 from kubedyno.schedulers import SCHEDULERS
 from kubedyno.sim.kubelet.plans import SHORT_LIVED_S
@@ -18,6 +19,7 @@ TIMES = ("real", "virtual")
 KUBELETS = ("builtin", "kwok", "none")
 HIGH_AVAILABILITY: tuple[HighAvailability, ...] = ("none", "stacked", "external")
 NO_SCHEDULER = "none"
+OPERATORS = tuple(operating.NAMES)
 
 DEFAULT_SCHEDULERS = {"embedded": "reference", "local": "kube-scheduler"}
 """The scheduler of a lab that does not say which."""
@@ -52,6 +54,8 @@ class LabSpec(msgspec.Struct, frozen=True, kw_only=True):
     """The builtin kubelet plays by the Stage objects of the cluster."""
     short_lived_s: float = SHORT_LIVED_S
     """How long pods labelled `job-type: short-lived` work on our own kubelets."""
+    operators: tuple[str, ...] = OPERATORS
+    """The simulated operators."""
     scheduler_config: Mapping[str, Any] = {}
     """Laid over the scheduler's configuration file."""
     bin_dir: str | None = None
@@ -71,6 +75,8 @@ def check(spec: LabSpec) -> LabSpec:
     _one_of("--profile", spec.profile, PROFILES)
     _one_of("--ha", spec.ha, HIGH_AVAILABILITY)
     _one_of("--scheduler", spec.scheduler, (NO_SCHEDULER, *SCHEDULERS))
+    for operator in spec.operators:
+        _one_of("--operators", operator, OPERATORS)
     if spec.engine == "embedded":
         _check_embedded(spec)
     if spec.time == "virtual":
@@ -149,6 +155,13 @@ def parse_runtime_config(texts: Iterable[str]) -> dict[str, str]:
                 raise UsageError(f"--runtime-config {part}: write it as group/version=true, or api/all=true")
             config[key] = value
     return config
+
+
+def parse_operators(text: str) -> tuple[str, ...]:
+    """`all`, `none`, or names with commas between; names are checked with the rest."""
+    if text in {"all", "none"}:
+        return OPERATORS if text == "all" else ()
+    return tuple(dict.fromkeys(filter(None, text.split(","))))
 
 
 def _one_of(option: str, value: str, known: Iterable[str]) -> None:

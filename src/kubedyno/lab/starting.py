@@ -16,7 +16,7 @@ from kubedyno.client.rest import Client
 from kubedyno.kit import tasks
 from kubedyno.kit.clock import Clock
 from kubedyno.kit.progress import Progress, told
-from kubedyno.lab import installing
+from kubedyno.lab import installing, operating
 from kubedyno.lab.effective import effective_settings, refuse_contradictions
 from kubedyno.lab.folders import writing
 from kubedyno.lab.planning import LabPlan
@@ -122,7 +122,11 @@ async def _start(
     servers = [component for component in plan.control_plane.components if component.program != MANAGER]
     managers = [component for component in plan.control_plane.components if component.program == MANAGER]
     await supervisor.start(servers)
+    definitions = operating.definitions(plan.operators)
+    # Before the controllers: the garbage collector looks for new kinds only twice a minute.
+    await installing.create_missing(client, definitions)
     activities.start(activity for activity in plan.activities if not activity.decides)
+    activities.start(operator.activity for operator in plan.operators)
 
     async def controllers() -> None:
         await supervisor.start(managers)
@@ -134,6 +138,10 @@ async def _start(
         await supervisor.start(plan.scheduler_components)
         activities.start(activity for activity in plan.activities if activity.decides)
 
+    async def operators() -> None:
+        await installing.create_missing(client, operating.objects(plan.operators))
+        await installing.await_crds(client, definitions)
+
     async def nodes() -> None:
         await supervisor.start(plan.kubelet_components)
         if plan.spec.nodes:
@@ -142,6 +150,7 @@ async def _start(
     async with tasks.owning() as group:
         group.create_task(controllers(), name="start the controllers")
         group.create_task(scheduler(), name="start the scheduler")
+        group.create_task(operators(), name="prepare the operators")
         group.create_task(nodes(), name="start the nodes")
 
 

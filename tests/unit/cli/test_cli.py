@@ -17,6 +17,7 @@ from kubedyno.cli import COMMANDS
 from kubedyno.cli.run import _trials
 from kubedyno.kit import tasks
 from kubedyno.kit.errors import CheckFailed, EngineError, InvalidRun, KubedynoError, UsageError
+from kubedyno.lab import operating
 from kubedyno.lab.spec import LabSpec
 from kubedyno.sim.stages.sets import default_stages
 
@@ -287,7 +288,26 @@ def test_what_is_not_said_is_chosen_by_the_engine(
     plan = yaml.safe_load(kubedyno("up", "--dry-run", *options).out)
     assert plan["engine"] == engine
     assert [component["name"] for component in plan["components"]] == components
-    assert plan.get("activities", []) == activities
+    assert plan.get("activities", []) == [*activities, *operating.NAMES.values()]
+
+
+@pytest.mark.parametrize(
+    ("asked", "simulated"),
+    [
+        ("all", list(operating.NAMES)),
+        ("none", []),
+        ("volumes,training", ["training", "volumes"]),
+    ],
+)
+def test_operators_can_be_chosen(kubedyno: Kubedyno, asked: str, simulated: list[str]) -> None:
+    plan = yaml.safe_load(kubedyno("up", "--dry-run", "--scheduler", "none", "--operators", asked).out)
+    assert plan["activities"] == ["controllers", "kubelets", *(operating.NAMES[name] for name in simulated)]
+
+
+def test_an_operator_that_is_not_known_is_told(kubedyno: Kubedyno) -> None:
+    outcome = kubedyno("up", "--operators", "trainings")
+    assert outcome.code == 2
+    assert outcome.err.startswith("kubedyno: --operators trainings: did you mean 'training'?")
 
 
 @pytest.mark.parametrize(("options", "stores"), [(("--ha",), 1), (("--ha", "stacked"), 1), (("--ha", "external"), 3)])

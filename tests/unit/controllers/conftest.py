@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
 import pytest
@@ -16,7 +16,7 @@ from kubedyno.controllers.settings import ControllerSettings
 from kubedyno.kit import tasks
 from kubedyno.kit.virtualtime import LoopClock
 from kubedyno.kube.codec import Object
-from kubedyno.kube.resources import PODS, SERVICE_ACCOUNTS, Resource, for_object
+from kubedyno.kube.resources import PODS, SERVICE_ACCOUNTS, Resource
 from kubedyno.server.embedding import new_api
 from kubedyno.server.inprocess import InProcess
 
@@ -25,7 +25,7 @@ class World(worlds.World):
     """What a test does and sees."""
 
     async def create(self, obj: Object, *, namespace: str = "default") -> Object:
-        resource = for_object(obj)
+        resource = await self.client.resource_of(obj)
         return await self.client.create(resource, obj, namespace=namespace if resource.namespaced else None)
 
     async def listed(self, resource: Resource) -> list[Object]:
@@ -47,7 +47,13 @@ class World(worlds.World):
 Play = Callable[[World], Awaitable[Any]]
 
 
-def play_in_world(play: Play, settings: ControllerSettings, seed: int, *, losses: float = 0.0) -> tuple[Any, str]:
+Beside = Callable[..., Coroutine[Any, Any, None]]
+"""What runs beside the controllers: takes a client, `clock` and `seed`."""
+
+
+def play_in_world(
+    play: Play, settings: ControllerSettings, seed: int, *, losses: float = 0.0, beside: Sequence[Beside] = ()
+) -> tuple[Any, str]:
     """Run `play` in a new world; what it returns, and a digest of all changes of pods on the way."""
 
     async def main() -> tuple[Any, str]:
@@ -62,7 +68,10 @@ def play_in_world(play: Play, settings: ControllerSettings, seed: int, *, losses
             seen.update(f"{change.type} {change.key} {version} {change.wall_ns}\n".encode())
 
         async with tasks.owning() as group:
-            controllers = group.create_task(run_controllers(theirs, clock=clock, seed=seed, settings=settings))
+            controllers = [
+                group.create_task(run_controllers(theirs, clock=clock, seed=seed, settings=settings)),
+                *(group.create_task(run(theirs, clock=clock, seed=seed)) for run in beside),
+            ]
             pods = Informer(world.client, PODS)
             pods.subscribe(note)
             async with pods:
@@ -70,7 +79,8 @@ def play_in_world(play: Play, settings: ControllerSettings, seed: int, *, losses
                     SERVICE_ACCOUNTS, lambda found: any(entry["metadata"]["namespace"] == "default" for entry in found)
                 )
                 outcome = await play(world)
-            controllers.cancel()
+            for task in controllers:
+                task.cancel()
         return outcome, seen.hexdigest()
 
     return tasks.run(main, virtual=True)
@@ -78,10 +88,20 @@ def play_in_world(play: Play, settings: ControllerSettings, seed: int, *, losses
 
 @pytest.fixture
 def world() -> Callable[..., Any]:
-    """`world(play)` runs a play and returns its outcome; `losses` make the controllers' connection unreliable."""
+    """`world(play)` runs a play and returns its outcome; `losses` make the controllers' connection unreliable.
 
-    def run(play: Play, *, settings: ControllerSettings | None = None, seed: int = 1, losses: float = 0.0) -> Any:
-        return play_in_world(play, settings or ControllerSettings(), seed, losses=losses)[0]
+    `beside` are further clients of the same connection.
+    """
+
+    def run(
+        play: Play,
+        *,
+        settings: ControllerSettings | None = None,
+        seed: int = 1,
+        losses: float = 0.0,
+        beside: Sequence[Beside] = (),
+    ) -> Any:
+        return play_in_world(play, settings or ControllerSettings(), seed, losses=losses, beside=beside)[0]
 
     return run
 
@@ -89,4 +109,4 @@ def world() -> Callable[..., Any]:
 @pytest.fixture
 def digest() -> Callable[..., str]:
     """`digest(play, seed)` runs a play and returns the digest of what happened."""
-    return lambda play, seed: play_in_world(play, ControllerSettings(), seed)[1]
+    return lambda play, seed, beside=(): play_in_world(play, ControllerSettings(), seed, beside=beside)[1]

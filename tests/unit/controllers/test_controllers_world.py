@@ -22,7 +22,6 @@ from kubedyno.kube.resources import (
     NAMESPACES,
     NODES,
     PERSISTENT_VOLUME_CLAIMS,
-    PERSISTENT_VOLUMES,
     PODS,
     REPLICA_SETS,
     RESOURCE_CLAIMS,
@@ -365,36 +364,22 @@ def volume_claim(name: str, **metadata: Any) -> Object:
     }
 
 
-def test_a_claim_is_provisioned_and_its_volume_goes_with_it(world: Run) -> None:
-    async def play(world: Any) -> tuple[Object, Object]:
+def test_a_claim_without_a_volume_names_its_provisioner(world: Run) -> None:
+    async def play(world: Any) -> tuple[Object, str]:
         await world.create({**STORAGE, "volumeBindingMode": "Immediate"})
         await world.create(volume_claim("c"))
-        (claim,) = await world.until(PERSISTENT_VOLUME_CLAIMS, lambda found: found[0]["status"]["phase"] == "Bound")
-        (volume,) = await world.listed(PERSISTENT_VOLUMES)
-        await world.client.delete(PERSISTENT_VOLUME_CLAIMS, "c", namespace="default")
-        await world.until(PERSISTENT_VOLUME_CLAIMS, having(0))
-        await world.until(PERSISTENT_VOLUMES, having(0))
-        return claim, volume
+        events = await world.until(
+            CORE_EVENTS, lambda events: any(e["reason"] == "ExternalProvisioning" for e in events)
+        )
+        (claim,) = await world.listed(PERSISTENT_VOLUME_CLAIMS)
+        return claim["metadata"]["annotations"], events[-1]["message"]
 
-    claim, volume = world(play)
-    assert claim["status"]["capacity"] == {"storage": "1Gi"}
-    assert claim["spec"]["volumeName"] == volume["metadata"]["name"] == f"pvc-{claim['metadata']['uid']}"
-    assert volume["spec"]["csi"] == {"driver": "fake.example.com", "volumeHandle": volume["metadata"]["name"]}
-
-
-def test_a_claim_that_waits_for_a_consumer_is_provisioned_when_a_node_is_chosen(world: Run) -> None:
-    async def play(world: Any) -> tuple[str, str]:
-        await world.create({**STORAGE, "volumeBindingMode": "WaitForFirstConsumer"})
-        await world.create(volume_claim("c"))
-        await world.until(CORE_EVENTS, lambda events: any(e["reason"] == "WaitForFirstConsumer" for e in events))
-        await world.clock.sleep(60)
-        (before,) = await world.listed(PERSISTENT_VOLUME_CLAIMS)
-        chosen = {"metadata": {"annotations": {"volume.kubernetes.io/selected-node": "n"}}}
-        await world.client.patch(PERSISTENT_VOLUME_CLAIMS, "c", chosen, kind="merge", namespace="default")
-        (after,) = await world.until(PERSISTENT_VOLUME_CLAIMS, lambda found: found[0]["status"]["phase"] == "Bound")
-        return before["status"]["phase"], after["status"]["phase"]
-
-    assert world(play) == ("Pending", "Bound")
+    annotations, message = world(play)
+    assert annotations == {
+        "volume.beta.kubernetes.io/storage-provisioner": "fake.example.com",
+        "volume.kubernetes.io/storage-provisioner": "fake.example.com",
+    }
+    assert "'fake.example.com'" in message
 
 
 def test_a_used_claim_is_kept_until_its_pod_is_gone(world: Run) -> None:

@@ -14,7 +14,9 @@ from pathlib import Path
 from kubedyno.kit import tasks
 from kubedyno.kit.progress import Quiet
 from kubedyno.kit.virtualtime import LoopClock
-from kubedyno.kube.resources import DEPLOYMENTS, JOBS, NODES
+from kubedyno.kube.resources import (
+    DEPLOYMENTS, DISTRIBUTED_WORKLOADS, JOBS, NODES, PERSISTENT_VOLUME_CLAIMS, PYTORCH_JOBS, STORAGE_CLASSES
+)
 from kubedyno.lab import planning
 from kubedyno.lab.programs import Provided
 from kubedyno.lab.spec import LabSpec, check
@@ -27,7 +29,30 @@ def template(**metadata):
     container = {"name": "main", "image": "x", "resources": {"limits": {"nvidia.com/gpu": "2"}}}
     return {"metadata": metadata, "spec": {"containers": [container]}}
 
+def typed(kind, body):
+    return {"apiVersion": kind.api_version, "kind": kind.kind, **body}
+
+async def operated(client):
+    slow = {"metadata": {"annotations": {"kubedyno/delay": "exponential(3s)"}}}
+    await client.patch(STORAGE_CLASSES, "kubedyno-wait", slow, kind="merge")
+    for index in range(3):
+        claim = {"storageClassName": "kubedyno-wait", "accessModes": ["ReadWriteMany"]}
+        claim["resources"] = {"requests": {"storage": "1Gi"}}
+        body = {"metadata": {"name": f"c{index}", "namespace": "default"}, "spec": claim}
+        await client.create(PERSISTENT_VOLUME_CLAIMS, body)
+        fields = {"gpu": "1", "numWorkers": 2}
+        spec = {field: {"value": value} for field, value in fields.items()}
+        spec["annotations"] = {"items": {"kubedyno/duration": {"value": "2s"}}}
+        spec["pvcs"] = {"items": {"0": {"value": {"claimName": f"c{index}"}}}}
+        body = {"metadata": {"name": f"d{index}", "namespace": "default"}, "spec": spec}
+        await client.create(DISTRIBUTED_WORKLOADS, typed(DISTRIBUTED_WORKLOADS, body))
+        worker = {"replicas": 3, "template": template(annotations={"kubedyno/duration": "uniform(1s, 9s)"})}
+        spec = {"pytorchReplicaSpecs": {"Worker": worker}, "runPolicy": {"cleanPodPolicy": "All"}}
+        body = {"metadata": {"name": f"p{index}", "namespace": "default"}, "spec": spec}
+        await client.create(PYTORCH_JOBS, typed(PYTORCH_JOBS, body))
+
 async def live(client, clock):
+    await operated(client)
     for seconds in (1, 2, 3):
         worker = template(annotations={"kubedyno/duration": f"{seconds}s"})
         worker["spec"]["restartPolicy"] = "Never"
@@ -40,6 +65,10 @@ async def live(client, clock):
     await clock.sleep(600)
     done = [job["status"].get("succeeded") for job in (await client.list(JOBS))["items"]]
     assert done == [8, 8, 8], done
+    ended = [job["status"]["conditions"][-1]["type"] for job in (await client.list(PYTORCH_JOBS))["items"]]
+    assert ended == ["Succeeded"] * 6, ended
+    phases = [one["status"]["phase"] for one in (await client.list(DISTRIBUTED_WORKLOADS))["items"]]
+    assert phases == ["Completed"] * 3, phases
 
 async def main():
     clock = LoopClock(asyncio.get_running_loop())

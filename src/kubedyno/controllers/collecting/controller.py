@@ -107,10 +107,23 @@ class GarbageCollector:
             resource = await self._engine.client.resource(reference["apiVersion"], reference["kind"])
         except UnknownResource:
             # A kind that nobody serves may come back: nothing is deleted on such grounds.
-            self._queue.retry(node.uid)
+            self._queue.add_after(node.uid, self._engine.settings.discovery_period_s)
             return "solid"
         if resource.namespaced and not node.namespace:
             return "solid"
+        found = await self._asked_for(resource, reference, node)
+        if found is not None:
+            if resource not in _BUILT_IN and resource not in self._custom:
+                # A kind too new to be followed: nobody would tell us of the owner's end.
+                self._queue.add_after(node.uid, self._engine.settings.discovery_period_s)
+            return "waiting" if node_of(resource, found).deletes_dependents else "solid"
+        self._absent[key] = None
+        if len(self._absent) > _ABSENT_AT_MOST:
+            del self._absent[next(iter(self._absent))]
+        return "dangling"
+
+    async def _asked_for(self, resource: Resource, reference: Object, node: Node) -> Object | None:
+        """The very owner as the server has it."""
         try:
             found = await self._engine.client.get(
                 resource, reference["name"], namespace=node.namespace if resource.namespaced else None
@@ -118,13 +131,8 @@ class GarbageCollector:
         except ApiError as error:
             if not error.is_not_found:
                 raise
-        else:
-            if found["metadata"]["uid"] == reference["uid"]:
-                return "waiting" if node_of(resource, found).deletes_dependents else "solid"
-        self._absent[key] = None
-        if len(self._absent) > _ABSENT_AT_MOST:
-            del self._absent[next(iter(self._absent))]
-        return "dangling"
+            return None
+        return found if found["metadata"]["uid"] == reference["uid"] else None
 
     async def _orphan(self, node: Node) -> None:
         dependents = self._graph.dependents(node.uid)

@@ -1,8 +1,8 @@
-"""The volume controller: binds claims to volumes, provisions what is missing, and reclaims what is released."""
+"""The volume controller: binds claims to volumes, and asks provisioners for what is missing."""
 
 from kubedyno.client.errors import ApiError
 from kubedyno.client.informer import Change, Key
-from kubedyno.controllers.engine import Engine
+from kubedyno.controllers.engine import BY_VOLUME_CLAIM, Engine
 from kubedyno.controllers.podfacts import is_deleting, name, uid
 from kubedyno.controllers.queue import WorkQueue
 from kubedyno.controllers.volumes import matching
@@ -12,7 +12,6 @@ from kubedyno.kube.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 
 COMPONENT = "persistentvolume-controller"
 
-_NO_PROVISIONER = "kubernetes.io/no-provisioner"
 _RESYNC_S = 15.0
 """Claims that wait for a volume are looked at again, as in Kubernetes."""
 
@@ -68,7 +67,7 @@ class VolumeController:
                 await self._finish(claim, volume)
             return
         waits = self._waits_for_consumer(claim)
-        volume = matching.find(claim, self._volumes.items)
+        volume = matching.find(claim, self._candidates(key))
         if volume is not None and (not waits or volume["spec"].get("claimRef") is not None):
             await self._bind(claim, volume)
         elif claim["spec"].get("volumeName"):
@@ -77,7 +76,14 @@ class VolumeController:
             text = "waiting for first consumer to be created before binding"
             self._engine.event(COMPONENT, claim, "Normal", "WaitForFirstConsumer", text)
         else:
-            await self._provision(claim)
+            await self._ask_provisioner(claim)
+
+    def _candidates(self, key: Key) -> list[Object]:
+        """The volumes that are set aside for a claim, and those that are free."""
+        return [
+            *self._volumes.by_index(BY_VOLUME_CLAIM, "/".join(key)),
+            *self._volumes.by_index(BY_VOLUME_CLAIM, matching.FREE),
+        ]
 
     def _class_of(self, claim: Object) -> Object | None:
         return self._classes.get(("", claim["spec"].get("storageClassName") or ""))
@@ -88,7 +94,8 @@ class VolumeController:
             return False
         return matching.SELECTED_NODE not in meta.annotations(claim)
 
-    async def _provision(self, claim: Object) -> None:
+    async def _ask_provisioner(self, claim: Object) -> None:
+        """Name the provisioner on the claim: whoever goes by that name makes the volume."""
         storage_class = self._class_of(claim)
         if storage_class is None:
             if not claim["spec"].get("storageClassName"):
@@ -99,16 +106,19 @@ class VolumeController:
                 text = f'storageclass.storage.k8s.io "{wanted}" not found'
                 self._engine.event(COMPONENT, claim, "Warning", "ProvisioningFailed", text)
             return
-        if storage_class["provisioner"] == _NO_PROVISIONER:
+        provisioner = storage_class["provisioner"]
+        if provisioner == matching.NO_PROVISIONER:
             return
-        try:
-            volume = await self._engine.client.create(PERSISTENT_VOLUMES, matching.provisioned(claim, storage_class))
-        except ApiError as error:
-            if not error.is_already_exists:
-                raise
-            return
-        text = f"Successfully provisioned volume {name(volume)}"
-        self._engine.event(storage_class["provisioner"], claim, "Normal", "ProvisioningSucceeded", text)
+        if meta.annotations(claim).get(matching.PROVISIONER) != provisioner:
+            named = dict.fromkeys((matching.BETA_PROVISIONER, matching.PROVISIONER), provisioner)
+            metadata = {**claim["metadata"], "annotations": {**meta.annotations(claim), **named}}
+            claim = await self._engine.client.update(PERSISTENT_VOLUME_CLAIMS, {**claim, "metadata": metadata})
+        text = (
+            f"Waiting for a volume to be created either by the external provisioner '{provisioner}' or manually by the "
+            "system administrator. If volume creation is delayed, please verify that the provisioner is running and "
+            "correctly registered."
+        )
+        self._engine.event(COMPONENT, claim, "Normal", "ExternalProvisioning", text)
 
     async def _bind(self, claim: Object, volume: Object) -> None:
         """Volume first, then the claim: a claim that says Bound has its volume for sure."""
@@ -167,6 +177,8 @@ class VolumeController:
         if claim is None and await self._exists(reference):
             return
         volume = await self._set_phase(volume, "Released")
+        if matching.PROVISIONED_BY in meta.annotations(volume):
+            return  # its provisioner reclaims it
         if volume["spec"].get("persistentVolumeReclaimPolicy") == "Delete" and not is_deleting(volume):
             await self._engine.client.delete(PERSISTENT_VOLUMES, name(volume), uid=uid(volume))
 

@@ -1,4 +1,4 @@
-"""Which volume fits a claim, and the volume that the make-believe provisioner makes for one."""
+"""Which volume fits a claim."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,19 @@ from kubedyno.kube.selectors import LabelSelector
 BOUND_BY_US = "pv.kubernetes.io/bound-by-controller"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
+PROVISIONER = "volume.kubernetes.io/storage-provisioner"
+BETA_PROVISIONER = "volume.beta.kubernetes.io/storage-provisioner"
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
+
+FREE = ""
+"""Where `claims_of` puts volumes that are nobody's."""
+
+
+def claims_of(volume: Object) -> tuple[str]:
+    """`namespace/name` of the claim that a volume is set aside for, as an index has it."""
+    reference = volume["spec"].get("claimRef")
+    return (FREE if reference is None else f"{reference.get('namespace', '')}/{reference['name']}",)
 
 
 def wanted_storage(claim: Object) -> Quantity:
@@ -66,24 +78,4 @@ def claim_reference(claim: Object) -> Object:
         "name": name(claim),
         "uid": uid(claim),
         "resourceVersion": claim["metadata"]["resourceVersion"],
-    }
-
-
-def provisioned(claim: Object, storage_class: Object) -> Object:
-    """A volume for the claim, as a CSI driver's provisioner would make it."""
-    volume_name = f"pvc-{uid(claim)}"
-    spec: Object = {
-        "capacity": {"storage": str(wanted_storage(claim))},
-        "accessModes": list(claim["spec"].get("accessModes") or ()),
-        "volumeMode": claim["spec"].get("volumeMode", "Filesystem"),
-        "storageClassName": name(storage_class),
-        "persistentVolumeReclaimPolicy": storage_class.get("reclaimPolicy", "Delete"),
-        "claimRef": claim_reference(claim),
-        "csi": {"driver": storage_class["provisioner"], "volumeHandle": volume_name},
-    }
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": volume_name, "annotations": {PROVISIONED_BY: storage_class["provisioner"]}},
-        "spec": spec,
     }

@@ -12,8 +12,7 @@ import msgspec
 from kubedyno.kube.codec import Object
 from kubedyno.schedulers.reference import fitting
 from kubedyno.schedulers.reference.fitting import GPU, Amounts, Needs
-
-Key = tuple[str, str]
+from kubedyno.schedulers.reference.volumes import Key, claims_of
 
 
 class Pending(msgspec.Struct, frozen=True):
@@ -26,6 +25,8 @@ class Pending(msgspec.Struct, frozen=True):
     created: str
     gang: Key | None
     """The (namespace, name) of its PodGroup."""
+    claims: tuple[Key, ...] = ()
+    """Its volume claims."""
 
 
 class Placement(msgspec.Struct, frozen=True):
@@ -60,6 +61,7 @@ def pending_of(pod: Object) -> Pending:
         spec.get("priority", 0),
         metadata["creationTimestamp"],
         (metadata["namespace"], group) if group else None,
+        claims_of(pod),
     )
 
 

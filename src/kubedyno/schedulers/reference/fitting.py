@@ -29,6 +29,8 @@ class Needs(msgspec.Struct, frozen=True):
     """The required node affinity as JSON; empty: none."""
     tolerations: bytes
     """As JSON."""
+    volumes: tuple[bytes, ...] = ()
+    """Node selectors of its volumes as JSON, all of which must match."""
 
     @property
     def gpus(self) -> int:
@@ -101,7 +103,14 @@ def admits(node: Object, needs: Needs) -> str:
         return "node(s) didn't match Pod's node affinity/selector"
     if needs.affinity and not _selector(needs.affinity).matches(node["metadata"]["name"], labels):
         return "node(s) didn't match Pod's node affinity/selector"
+    if not reaches(node, needs.volumes):
+        return "node(s) didn't match PersistentVolume's node affinity"
     return ""
+
+
+def reaches(node: Object, volumes: tuple[bytes, ...]) -> bool:
+    """Whether volumes with these node selectors can be mounted on a node."""
+    return all(_selector(one).matches(node["metadata"]["name"], meta.labels(node)) for one in volumes)
 
 
 @functools.lru_cache(maxsize=1024)
