@@ -184,7 +184,7 @@ class HttpTransport:
                     content = await answer.read()
             except _Broken as broken:
                 raise self._failed(broken.error, timeout_s) from broken.error
-            except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            except (aiohttp.ClientError, TimeoutError, OSError, RuntimeError) as error:
                 raise self._failed(error, timeout_s) from error
             if answer.status == HTTP_UNAUTHORIZED and generation is not None:
                 # The request was not carried out: it may be repeated whatever its verb, but once only.
@@ -248,7 +248,7 @@ class HttpTransport:
                 allow_redirects=False,
                 server_hostname=self._access.tls_server_name,
             )
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        except (aiohttp.ClientError, TimeoutError, OSError, RuntimeError) as error:
             raise self._failed(error, timeout_s) from error
 
     def _url(self, path: str, query: Mapping[str, str] | None) -> URL:
@@ -259,6 +259,11 @@ class HttpTransport:
         return URL(text, encoded=True)
 
     def _failed(self, error: Exception, timeout_s: float) -> Unreachable:
+        """The failure in our words; an error that is our own is raised as it is."""
+        if isinstance(error, RuntimeError):
+            if not _is_of_reused_socket(error):
+                raise error
+            error = aiohttp.ClientConnectionResetError(str(error))
         return _unreachable(error, server=self._access.server, timeout_s=timeout_s)
 
     async def _after_refusal(self, generation: int) -> _Wire | None:
@@ -315,6 +320,14 @@ def _unreachable(error: Exception, *, server: str, timeout_s: float) -> Unreacha
             cause = f"broke the connection ({str(error) or type(error).__name__})"
             sent = not _unsent(error)
     return Unreachable(server=server, cause=cause, remedy=remedy, sent=sent, permanent=permanent)
+
+
+def _is_of_reused_socket(error: RuntimeError) -> bool:
+    """When many connections break at once, uvloop may take a new socket for one that it has not let go of yet.
+
+    Then there is no connection, and the next attempt makes one. Other errors of this type are ours.
+    """
+    return "is used by transport" in str(error)
 
 
 def _os_reason(error: OSError) -> str:

@@ -1,6 +1,7 @@
 """The REST verbs on any resource: objects in, objects out, failures as `ApiError`."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Self
 
@@ -11,13 +12,14 @@ from kubedyno.client.access import Access
 from kubedyno.client.discovery import Discovery
 from kubedyno.client.errors import ApiError, Malformed, Unreachable
 from kubedyno.client.options import FieldValidation, PatchType, Propagation
+from kubedyno.client.shaping import Shape
 from kubedyno.client.transport import DEFAULT_CONNECTIONS, DEFAULT_TIMEOUT_S, JSON, Response, Stream, Transport
 from kubedyno.kit.clock import Clock, RealClock
 from kubedyno.kit.errors import UsageError
 from kubedyno.kit.pacing import TokenBucket
 from kubedyno.kube import codec, status
 from kubedyno.kube.codec import Object
-from kubedyno.kube.resources import Resource, UnknownResource, by_kind
+from kubedyno.kube.resources import Resource, known_kind
 
 PAGE_SIZE = 500
 """Objects per page of `list_all`, as in client-go."""
@@ -27,6 +29,15 @@ MODIFY_ATTEMPTS = 20
 HTTP_ERROR = 300
 
 Objects = list[Object]
+
+
+class Page(msgspec.Struct, frozen=True):
+    """A part of a list. One that `is_first` begins the list, again after its version has expired on the way."""
+
+    items: Objects
+    resource_version: str
+    is_first: bool
+    is_last: bool
 
 
 class Listing(msgspec.Struct, frozen=True):
@@ -97,10 +108,7 @@ class Client:
 
     async def resource(self, api_version: str, kind: str) -> Resource:
         """The resource of a kind: from the built-in table, else from the server's discovery."""
-        try:
-            return by_kind(api_version, kind)
-        except UnknownResource:
-            return await self._discovery.find(api_version, kind)
+        return known_kind(api_version, kind) or await self._discovery.find(api_version, kind)
 
     async def resource_of(self, obj: Mapping[str, Any]) -> Resource:
         """The resource of an object by its apiVersion and kind."""
@@ -161,28 +169,53 @@ class Client:
         asked for in one piece, as client-go does.
         """
         items: Objects = []
-        token: str | None = None
-        limit: int | None = page_size
+        version = ""
+        pages = self.list_pages(
+            resource,
+            namespace=namespace,
+            label_selector=label_selector,
+            field_selector=field_selector,
+            page_size=page_size,
+        )
+        async for page in pages:
+            if page.is_first:
+                items = []
+            items += page.items
+            version = page.resource_version
+        return Listing(items, version)
+
+    async def list_pages(
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        label_selector: str | None = None,
+        field_selector: str | None = None,
+        page_size: int = PAGE_SIZE,
+        shape: Shape | None = None,
+    ) -> AsyncGenerator[Page, None]:
+        """The same page by page, for lists that are too long to be held; with a `shape` only that of each object.
+
+        After a 410 a page comes that is the first once more: those before it do not count.
+        """
+        path = resource.path(namespace=namespace)
+        query = options.query(labelSelector=label_selector, fieldSelector=field_selector, limit=str(page_size))
+        is_first = True
         while True:
             try:
-                page = await self.list(
-                    resource,
-                    namespace=namespace,
-                    label_selector=label_selector,
-                    field_selector=field_selector,
-                    limit=limit,
-                    continue_token=token,
-                )
+                response = await self._response("GET", path, query=query)
             except ApiError as error:
-                if not error.is_gone or token is None:
+                if not error.is_gone or is_first:
                     raise
-                items, token, limit = [], None, None
+                query = options.query(labelSelector=label_selector, fieldSelector=field_selector)
+                is_first = True
                 continue
-            items += page.get("items") or []
-            metadata = page.get("metadata") or {}
-            token = metadata.get("continue")
+            items, version, token = self._page(response, path, shape)
+            yield Page(items, version, is_first=is_first, is_last=not token)
             if not token:
-                return Listing(items, metadata.get("resourceVersion", ""))
+                return
+            is_first = False
+            query["continue"] = token
 
     async def create(
         self,
@@ -414,6 +447,23 @@ class Client:
         timeout_s: float = DEFAULT_TIMEOUT_S,
     ) -> Object:
         """The object that a request answers with, after as many retries as are safe."""
+        response = await self._response(
+            method, path, query=query, body=body, content_type=content_type, accept=accept, timeout_s=timeout_s
+        )
+        return self._decoded(response, method, path)
+
+    async def _response(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        content_type: str = JSON,
+        accept: str = JSON,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> Response:
+        """The answer to a request that was not refused, after as many retries as are safe."""
         attempt = 0
         while True:
             if self._limiter is not None:
@@ -435,7 +485,7 @@ class Client:
                     raise
             else:
                 if response.status < HTTP_ERROR:
-                    return self._decoded(response, method, path)
+                    return response
                 error = ApiError(status.parse(response.body, code=response.status), method=method, path=path)
                 delay_s = retrying.after_answer(error, response.headers, method=method, attempt=attempt)
                 if delay_s is None:
@@ -453,6 +503,16 @@ class Client:
                 f"{method} {path} on {self.transport.server} answered {response.status} with something that is no "
                 f"JSON object ({error}): is it an API server?"
             ) from error
+
+    def _page(self, response: Response, path: str, shape: Shape | None) -> tuple[Objects, str, str]:
+        """Items, version and continue token of one page."""
+        if shape is not None:
+            # What does not fit the shape is read whole: a shape saves work, it forbids nothing.
+            with contextlib.suppress(msgspec.ValidationError):
+                return shape.page(response.body)
+        whole = self._decoded(response, "GET", path)
+        metadata = whole.get("metadata") or {}
+        return whole.get("items") or [], metadata.get("resourceVersion") or "", metadata.get("continue") or ""
 
     async def _take_token(self, limiter: TokenBucket) -> None:
         wait_s = limiter.reserve_s(self.clock.monotonic_ns())

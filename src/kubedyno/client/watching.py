@@ -1,5 +1,6 @@
 """List, then watch: all that happens to a resource, in order, across broken streams and expired versions."""
 
+import contextlib
 import random
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import Literal, TypeAlias, get_args
@@ -8,8 +9,10 @@ import msgspec
 
 from kubedyno.client import retrying
 from kubedyno.client.errors import ApiError, Malformed, Unreachable
-from kubedyno.client.rest import Client, Objects
+from kubedyno.client.rest import Client, Objects, Page
+from kubedyno.client.shaping import Shape
 from kubedyno.kit import randomness
+from kubedyno.kit.clock import NS_PER_S
 from kubedyno.kube import codec, status
 from kubedyno.kube.codec import LineSplitter, Object
 from kubedyno.kube.resources import Resource
@@ -56,6 +59,9 @@ class Changed(msgspec.Struct, frozen=True):
 
 Event: TypeAlias = Listed | Changed
 
+Pages: TypeAlias = Callable[[Page, int], None]
+"""Takes the pages of a list as they come, with their arrival in ns since the epoch."""
+
 
 class Metadata(msgspec.Struct, gc=False):
     """What is read of every object, cheaply."""
@@ -85,7 +91,8 @@ class WatchCounts(msgspec.Struct):
     """What a watch went through: numbers from a stream that was cut or relisted are to be read with care.
 
     `resumes` are streams after the first one since a list, `cuts` those of them that did not end in order,
-    `relists` lists after the first, `errors` failures that were waited out.
+    `relists` lists after the first, `errors` failures that were waited out. `early` are streams that ended in order but
+    before the time that they were asked for: so the server gets rid of readers that are too slow for it.
     """
 
     lists: int = 0
@@ -96,6 +103,7 @@ class WatchCounts(msgspec.Struct):
     errors: int = 0
     bookmarks: int = 0
     changes: int = 0
+    early: int = 0
 
 
 class _Cut(Exception):
@@ -106,7 +114,8 @@ class Watch:
     """A resource followed from a list on. `events` may be iterated once; `counts` is live.
 
     Failures of the first list are raised. Later the server may be away or restarted: that is waited out with
-    backoff, and only what cannot get better (403, 404) is raised.
+    backoff, and only what cannot get better (403, 404) is raised. With a `shape` only that of each object is read. With
+    `pages` a list is handed over page by page, and `Listed` has no items.
     """
 
     def __init__(
@@ -119,9 +128,13 @@ class Watch:
         field_selector: str | None = None,
         rng: random.Random | None = None,
         heeds: Heeds | None = None,
+        shape: Shape | None = None,
+        pages: Pages | None = None,
     ) -> None:
         self.counts = WatchCounts()
         self._heeds = heeds
+        self._shape = shape
+        self._pages = pages
         self._client = client
         self._clock = client.clock
         self._resource = resource
@@ -157,17 +170,28 @@ class Watch:
                 await self._clock.sleep(retrying.backoff_s(self._failures - 1) * self._rng.uniform(0.5, 1.0))
 
     async def _list(self) -> Listed:
-        listing = await self._client.list_all(
+        items: Objects = []
+        version = ""
+        pages = self._client.list_pages(
             self._resource,
             namespace=self._namespace,
             label_selector=self._label_selector,
             field_selector=self._field_selector,
+            shape=self._shape,
         )
+        async for page in pages:
+            version = page.resource_version
+            if self._pages is not None:
+                self._pages(page, self._clock.wall_ns())
+                continue
+            if page.is_first:
+                items = []
+            items += page.items
         if self.counts.lists:
             self.counts.relists += 1
         self.counts.lists += 1
-        self._version = listing.resource_version
-        return Listed(listing.items, listing.resource_version, self._clock.wall_ns(), self._clock.monotonic_ns())
+        self._version = version
+        return Listed(items, version, self._clock.wall_ns(), self._clock.monotonic_ns())
 
     async def _stream(self) -> AsyncIterator[Changed]:
         """The changes of one stream, until the server ends it."""
@@ -185,6 +209,7 @@ class Watch:
         self.counts.streams += 1
         self.counts.resumes = self.counts.streams - self.counts.lists
         splitter = LineSplitter()
+        begun_ns = self._clock.monotonic_ns()
         async with self._client.stream(self._path, query=query, timeout_s=timeout_s + GRACE_S) as stream:
             if stream.status != HTTP_OK:
                 body = b"".join([chunk async for chunk in stream.chunks])
@@ -200,27 +225,39 @@ class Watch:
                 raise _Cut from failure
         if splitter.rest:
             raise _Cut
+        if self._clock.monotonic_ns() - begun_ns < timeout_s * NS_PER_S:
+            self.counts.early += 1
 
     def _read(self, line: bytes, wall_ns: int, monotonic_ns: int) -> Changed | None:
         """The change in a line; None for a bookmark, which only moves the version, and for what nobody heeds."""
         try:
-            frame = codec.decode_frame(line)
-            if frame.type == "ERROR":
-                failure = status.parse(bytes(frame.object), code=HTTP_SERVER_ERROR)
-                raise ApiError(failure, method="WATCH", path=self._path)
-            obj = self._heeded(frame) if self._heeds is not None else codec.decode(frame.object)
+            kind, obj = self._decoded(line)
             if obj is None:
                 return None
             self._version = obj["metadata"]["resourceVersion"]
         except (ValueError, KeyError, TypeError) as error:
             raise _Cut from error
-        if frame.type == "BOOKMARK":
+        if kind == "BOOKMARK":
             self.counts.bookmarks += 1
             return None
-        if frame.type not in _CHANGE_TYPES:
-            raise Malformed(f"the watch of {self._path} sent an event of the unknown type {frame.type!r}")
+        if kind not in _CHANGE_TYPES:
+            raise Malformed(f"the watch of {self._path} sent an event of the unknown type {kind!r}")
         self.counts.changes += 1
-        return Changed(frame.type, obj, wall_ns, monotonic_ns)  # type: ignore[arg-type] # checked above
+        return Changed(kind, obj, wall_ns, monotonic_ns)  # type: ignore[arg-type] # checked above
+
+    def _decoded(self, line: bytes) -> tuple[str, Object | None]:
+        """The type of an event, and as much of its object as is wanted; None for nothing."""
+        if self._shape is not None:
+            # What does not fit the shape, an error among others, is read whole.
+            with contextlib.suppress(msgspec.ValidationError):
+                shaped = self._shape.frame(line)
+                if shaped.type != "ERROR":
+                    return shaped.type, shaped.object
+        frame = codec.decode_frame(line)
+        if frame.type == "ERROR":
+            failure = status.parse(bytes(frame.object), code=HTTP_SERVER_ERROR)
+            raise ApiError(failure, method="WATCH", path=self._path)
+        return frame.type, self._heeded(frame) if self._heeds is not None else codec.decode(frame.object)
 
     def _heeded(self, frame: codec.WatchFrame) -> Object | None:
         """As much of the object as is wanted; None for nothing."""

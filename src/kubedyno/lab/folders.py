@@ -1,6 +1,6 @@
 """The folders of labs below the state folder: who owns one, whether its owner lives, what it says of itself.
 
-    <state>/labs/<name>/          spec.json, status.json, control.sock, kubeconfigs/, pki/, logs/, data/
+    <state>/labs/<name>/          spec.json, status.json, control.sock, kubeconfigs/, pki/, logs/, data/, records/
     <state>/labs/<name>.lock      held by the owner for as long as it lives
     <state>/runs/<run-id>/        the same for the lab of a run, which is nobody else's business
 
@@ -19,6 +19,9 @@ from kubedyno.kit.durable import exclusive_lock, is_locked, write_atomic
 from kubedyno.kit.errors import EngineError, UsageError
 from kubedyno.kit.nearest import suggestion
 from kubedyno.lab.spec import LabSpec
+
+RECORDS = "records"
+"""Folder with recordings, of a lab or beside a submission."""
 
 
 class ComponentStatus(msgspec.Struct, frozen=True, kw_only=True):

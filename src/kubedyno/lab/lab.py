@@ -6,18 +6,19 @@ from collections.abc import Mapping
 
 import msgspec
 
-from kubedyno.client.errors import Overdue
-from kubedyno.client.informer import Informer
 from kubedyno.client.rest import Client
 from kubedyno.kit import tasks
 from kubedyno.kit.clock import NS_PER_S, Clock
 from kubedyno.kit.errors import CheckFailed, UsageError
 from kubedyno.kube import meta
+from kubedyno.kube.resources import PODS
 from kubedyno.lab import installing
 from kubedyno.lab.steering import SchedulerControl
-from kubedyno.measure.recorder import WORKLOAD_LABEL, Recorder
+from kubedyno.measure.following import Following
+from kubedyno.measure.recorder import WORKLOAD_LABEL
 from kubedyno.measure.records import Check, Measurement
-from kubedyno.model.workloads import Dialect, Workload
+from kubedyno.model.dialects import Dialect
+from kubedyno.model.workloads import Workload
 from kubedyno.sim import limits, pools
 from kubedyno.sim.faults.injecting import ONCE, Injector, Trouble
 from kubedyno.sim.faults.scheduling import Timing
@@ -52,8 +53,7 @@ class Lab:
         self,
         *,
         client: Client,
-        pods: Informer,
-        recorder: Recorder,
+        following: Following,
         dialect: Dialect,
         scheduler: SchedulerControl,
         namespace: str,
@@ -65,8 +65,8 @@ class Lab:
         self.measurements: list[Measurement] = []
         self.checks: list[Check] = []
         self._client = client
-        self._pods = pods
-        self._recorder = recorder
+        self._following = following
+        self._kept = following.recorder.kept
         self._dialect = dialect
         self._namespace = namespace
         self._clock = clock
@@ -134,20 +134,26 @@ class Lab:
         return self._last("running", workloads)
 
     async def _await_phase(self, phase: str, workloads: Workloads, timeout_s: float) -> None:
-        def reached(_: Informer) -> bool:
-            return len({row.uid for row in self._recorder.in_phase(phase, workloads.names)}) >= workloads.pods
-
+        awaited = self._kept.awaiting(phase, workloads.names, workloads.pods)
         try:
-            await self._pods.wait_until(reached, timeout_s=timeout_s, what=f"{workloads.pods} pods to be {phase}")
-        except Overdue:
-            raise CheckFailed(self._why_not(phase, workloads, timeout_s)) from None
+            async with tasks.owning() as group:
+                alarm = group.create_task(self._clock.sleep(timeout_s), name=f"deadline of {phase}")
+                reached = group.create_task(awaited.reached.wait(), name=f"await {phase}")
+                await asyncio.wait((alarm, reached), return_when=asyncio.FIRST_COMPLETED)
+                alarm.cancel()
+                reached.cancel()
+        finally:
+            self._kept.forget(awaited)
+        if not awaited.reached.is_set():
+            raise CheckFailed(await self._why_not(phase, workloads, timeout_s))
+        await self._following.settled()
 
-    def _why_not(self, phase: str, workloads: Workloads, timeout_s: float) -> str:
+    async def _why_not(self, phase: str, workloads: Workloads, timeout_s: float) -> str:
         """Which pods are not there yet, and what the scheduler says of the first."""
-        done = {row.uid for row in self._recorder.in_phase(phase, workloads.names)}
+        done = {row.uid for row in self._kept.in_phase(phase, workloads.names)}
         late = [
             pod
-            for pod in self._pods.items
+            for pod in (await self._client.list_all(PODS, namespace=self._namespace)).items
             if meta.labels(pod).get(WORKLOAD_LABEL) in workloads.names and pod["metadata"]["uid"] not in done
         ]
         said = "no condition says why"
@@ -159,7 +165,7 @@ class Lab:
         return f"{len(late)} of {workloads.pods} pods were not {phase} within {timeout_s:g} s; {said}"
 
     def _last(self, phase: str, workloads: Workloads) -> Stamp:
-        rows = self._recorder.in_phase(phase, workloads.names)
+        rows = self._kept.in_phase(phase, workloads.names)
         return Stamp(
             max(row.arrival_ns for row in rows),
             # Without a stamp of the server's all that is known is that it came after the submission began.
@@ -183,8 +189,8 @@ class Lab:
 
     def measure_latency(self, name: str, workloads: Workloads, *, since: str, until: str) -> Measurement:
         """Record the seconds that each pod took from one phase to another, by arrival; the value is their median."""
-        begun = {row.uid: row for row in self._recorder.in_phase(since, workloads.names)}
-        ended = {row.uid: row for row in self._recorder.in_phase(until, workloads.names)}
+        begun = {row.uid: row for row in self._kept.in_phase(since, workloads.names)}
+        ended = {row.uid: row for row in self._kept.in_phase(until, workloads.names)}
         pairs = [(begun[uid], ended[uid]) for uid in begun if uid in ended]
         if not pairs:
             raise CheckFailed(f"{name}: no pod went from {since} to {until}")
@@ -209,7 +215,7 @@ class Lab:
 
     def placement(self, workloads: Workloads) -> Mapping[str, str]:
         """Which node each pod of the workloads is bound to, by pod name."""
-        rows = self._recorder.in_phase("scheduled", workloads.names)
+        rows = self._kept.in_phase("scheduled", workloads.names)
         return {row.name: row.node for row in rows if row.node}
 
 

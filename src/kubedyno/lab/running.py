@@ -1,21 +1,20 @@
 """The runner: one lab per trial, the scenario on it, and what came out, told to the sink."""
 
 import asyncio
-from collections.abc import Mapping
+import contextlib
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from kubedyno import __version__
-from kubedyno.client.informer import Informer
-from kubedyno.client.watching import WatchCounts
 from kubedyno.kit import tasks
 from kubedyno.kit.clock import NS_PER_S, Clock, rfc3339
 from kubedyno.kit.errors import CheckFailed, ExitCode, InvalidRun, KubedynoError
 from kubedyno.kit.progress import Progress, told
-from kubedyno.kube.resources import PODS
-from kubedyno.lab import installing, lagging, planning
-from kubedyno.lab.folders import LabFolder
+from kubedyno.lab import installing, lagging, operating, planning
+from kubedyno.lab.folders import RECORDS, LabFolder
 from kubedyno.lab.lab import Lab
 from kubedyno.lab.planning import LabPlan
 from kubedyno.lab.programs import Provided
@@ -23,16 +22,23 @@ from kubedyno.lab.scenario import Scenario
 from kubedyno.lab.sink import Sink
 from kubedyno.lab.spec import LabSpec
 from kubedyno.lab.starting import RunningLab, started
-from kubedyno.measure import host
+from kubedyno.measure import host, spool
+from kubedyno.measure.columns import SeriesRow
+from kubedyno.measure.following import Following, Probing, following
 from kubedyno.measure.host import Usage
-from kubedyno.measure.recorder import Recorder
 from kubedyno.measure.records import FORMAT, AuditLine, Program, RunRecord, TrialRecord, Verdict
+from kubedyno.measure.spool import Spool
+from kubedyno.model.dialects import Dialect
+from kubedyno.model.samples import Recording
 from kubedyno.model.settings import Setting
 from kubedyno.plane.ports import free_ports
 from kubedyno.schedulers import SCHEDULERS
 
 _STALL_LIMIT_S = 1.0  # beyond the resolution of the server's own stamps
 _STALL_PROBE_S = 0.02
+
+PROBING = Probing(namespace="kube-system")
+"""The probe of a lab is where nobody looks for workloads."""
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,10 +52,11 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 class _Outcome(msgspec.Struct, kw_only=True):
     """What a trial has come to so far: kept apart, so that a failure loses nothing."""
 
-    recorder: Recorder
     lab: Lab | None = None
     usage: Usage | None = None
-    watch: WatchCounts | None = None
+    records: Path | None = None
+    """Folder of the recording."""
+    recording: Recording | None = None
     settings: tuple[Setting, ...] = ()
     begun_ns: int = 0
     ready_ns: int = 0
@@ -72,7 +79,7 @@ async def run_trial(
 
     An interruption is told and then goes on its way.
     """
-    outcome = _Outcome(recorder=Recorder(), begun_ns=clock.wall_ns())
+    outcome = _Outcome(begun_ns=clock.wall_ns())
     plan = planning.plan(spec, folder=folder.path, draw_port=free_ports())
     error: BaseException | None = None
     try:
@@ -83,8 +90,8 @@ async def run_trial(
     record = _record(trial, spec, outcome, error)
     sink.trial(
         record,
-        objects=outcome.recorder.rows,
-        series=outcome.usage.rows if outcome.usage else (),
+        objects=spool.read_objects(outcome.records) if outcome.records else (),
+        series=_series(outcome),
         logs=folder.path / "logs",
     )
     if isinstance(error, asyncio.CancelledError):
@@ -99,20 +106,20 @@ async def _run(
         outcome.settings = lab.settings
         namespace = trial.scenario.name.replace("/", "-")
         await installing.ensure_namespace(lab.client, namespace)
-        pods = Informer(lab.client, PODS, namespace=namespace)
-        outcome.watch = pods.counts
-        pods.subscribe(outcome.recorder.note)
+        dialect = SCHEDULERS.get(plan.spec.scheduler).dialect
         outcome.usage = Usage(lambda: _pids(lab), clock)
-        async with pods, tasks.owning() as group:
+        async with (
+            _recording(outcome, lab, dialect, namespace=namespace) as recorded,
+            tasks.owning() as group,
+        ):
             watchers = [
                 group.create_task(outcome.usage.follow(), name="sample the processes"),
                 group.create_task(_watch_loop(outcome, clock), name="watch the event loop"),
             ]
             outcome.lab = Lab(
                 client=lab.client,
-                pods=pods,
-                recorder=outcome.recorder,
-                dialect=SCHEDULERS.get(plan.spec.scheduler).dialect,
+                following=recorded,
+                dialect=dialect,
                 scheduler=lab.scheduler,
                 namespace=namespace,
                 clock=clock,
@@ -124,17 +131,50 @@ async def _run(
                 await trial.scenario.function(outcome.lab, **trial.parameters)
             outcome.ended_ns = clock.wall_ns()
             outcome.usage.sample()
+            outcome.recording = await recorded.prove()
             outcome.lag = await lagging.lag_of(lab.activities.running, plan.kubelet_components, lab.reader)
             for watcher in watchers:
                 watcher.cancel()
     for check in outcome.lab.checks:
         if not check.passed:
             raise CheckFailed(f"{check.name}: {check.detail}" if check.detail else check.name)
+    if not outcome.recording.whole:
+        raise InvalidRun(f"the recording is not whole. {outcome.recording.proof}")
     for line in _audit(outcome):
         if not line.acceptable:
             raise InvalidRun(
                 f"{line.name} was {line.value:g} {line.unit}, above {line.limit:g}: kubedyno itself was the bottleneck"
             )
+
+
+@contextlib.asynccontextmanager
+async def _recording(
+    outcome: _Outcome, lab: RunningLab, dialect: Dialect, *, namespace: str
+) -> AsyncIterator[Following]:
+    """Record the objects of the trial's namespace while the block runs."""
+    is_virtual = lab.plan.spec.time == "virtual"
+    with Spool(lab.plan.site.folder / RECORDS) as kept:
+        outcome.records = kept.folder
+        async with following(
+            lab.client,
+            dialect.lifecycle.kinds,
+            spool=kept,
+            namespace=namespace,
+            # Nothing takes time there but what is charged for.
+            probing=None if is_virtual else PROBING,
+            is_instant=is_virtual,
+        ) as recorded:
+            try:
+                yield recorded
+            finally:
+                outcome.recording = outcome.recording or recorded.recording()
+
+
+def _series(outcome: _Outcome) -> Iterator[Sequence[SeriesRow]]:
+    if outcome.records is not None:
+        yield from spool.read_series(outcome.records)
+    if outcome.usage is not None:
+        yield outcome.usage.rows
 
 
 def _pids(lab: RunningLab) -> dict[str, int]:
@@ -152,9 +192,12 @@ async def _watch_loop(outcome: _Outcome, clock: Clock) -> None:
 
 def _audit(outcome: _Outcome) -> tuple[AuditLine, ...]:
     lines = [AuditLine(name="longest event-loop stall", value=outcome.longest_stall_s, unit="s", limit=_STALL_LIMIT_S)]
-    if outcome.watch is not None:
-        lines.append(AuditLine(name="watch relists", value=outcome.watch.relists, unit="lists", limit=0))
-        lines.append(AuditLine(name="watch streams cut", value=outcome.watch.cuts, unit="streams", limit=None))
+    if (recording := outcome.recording) is not None:
+        relists, cuts = (sum(getattr(watch, name) for watch in recording.watches) for name in ("relists", "cuts"))
+        lines.append(AuditLine(name="watch relists", value=relists, unit="lists", limit=0))
+        lines.append(AuditLine(name="watch streams cut", value=cuts, unit="streams", limit=None))
+        if recording.lag is not None:
+            lines.append(AuditLine(name="watch lag p99", value=recording.lag.p99_s, unit="s", limit=None))
     if outcome.usage is not None:
         own_s = outcome.usage.cpu_used_s(host.INSTRUMENT)
         lines.append(AuditLine(name="CPU used by kubedyno", value=own_s, unit="s", limit=None))
@@ -187,6 +230,7 @@ def _record(trial: Trial, spec: LabSpec, outcome: _Outcome, error: BaseException
         scheduler=spec.scheduler,
         kubelet=spec.kubelet,
         profile=spec.profile,
+        simulated=tuple(operating.NAMES[operator] for operator in spec.operators),
         started_at=rfc3339(outcome.begun_ns),
         setup_s=(ready_ns - outcome.begun_ns) / NS_PER_S,
         duration_s=(outcome.ended_ns - ready_ns) / NS_PER_S,

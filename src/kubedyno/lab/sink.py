@@ -1,6 +1,6 @@
 """Where a run's records go; `results` implements it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -16,9 +16,14 @@ class Sink(Protocol):
         ...
 
     def trial(
-        self, record: TrialRecord, *, objects: Sequence[ObjectRow], series: Sequence[SeriesRow], logs: Path | None
+        self,
+        record: TrialRecord,
+        *,
+        objects: Iterable[Sequence[ObjectRow]],
+        series: Iterable[Sequence[SeriesRow]],
+        logs: Path | None,
     ) -> TrialSummary:
-        """A trial is over; `logs` is the folder with the logs of its components."""
+        """A trial is over; rows come some thousands at a time, `logs` is the folder with the logs of its components."""
         ...
 
     def end(self, run: RunRecord) -> Path:

@@ -18,20 +18,42 @@ class Column(msgspec.Struct, frozen=True):
 OBJECTS: tuple[Column, ...] = (
     Column("uid", "string", "uid of the object; never null."),
     Column("kind", "string", "Kind of the object; never null."),
+    Column(
+        "role",
+        "string",
+        "What it is to its workload: `workload`, `job`, `podgroup`, `pod`, `decision`, `claim`, `volume`, `event`; "
+        "never null.",
+    ),
     Column("namespace", "string", "Its namespace; empty for cluster-wide objects."),
     Column("name", "string", "Its name; never null."),
-    Column("workload", "string", "The workload that it belongs to."),
+    Column("owner", "string", "uid of its controller, or of the object that it speaks of."),
+    Column("workload", "string", "The workload that it says it belongs to; else that of its owner."),
     Column("node", "string", "The node that it is bound to, from phase `scheduled` on."),
-    Column("phase", "string", "What happened: `created`, `scheduled`, `running`, `succeeded`, `failed`, `deleted`."),
+    Column(
+        "phase",
+        "string",
+        "What happened: `created`, `scheduled`, `running`, `ready`, `evicted`, `deleted`, ...; never null.",
+    ),
+    Column("detail", "string", "By whom, why, how many."),
     Column("arrival_ns", "int64", "When the news arrived here, ns since the epoch; never null."),
     Column("server_ns", "int64", "The server's own stamp, ns since the epoch; it is truncated to the second."),
     Column("lower_ns", "int64", "It did not happen before this, ns since the epoch."),
     Column("upper_ns", "int64", "It did not happen after this, ns since the epoch; never null."),
+    Column(
+        "source",
+        "string",
+        "Who says so: `watch`, which saw it happen, or `server`, whose stamp is all that is known; never null.",
+    ),
 )
 
 SERIES: tuple[Column, ...] = (
     Column("time_ns", "int64", "When, ns since the epoch; never null."),
-    Column("series", "string", "What: `cpu_s` (CPU seconds used so far), `memory_bytes` (resident); never null."),
+    Column(
+        "series",
+        "string",
+        "What: `cpu_s` (CPU seconds used so far), `memory_bytes` (resident), `watch_lag_s` (seconds from the writing "
+        "of a probe until the news of it arrived); never null.",
+    ),
     Column("component", "string", "Of which component; `kubedyno` is the instrument itself."),
     Column("value", "float64", "The value; never null."),
 )
@@ -53,15 +75,19 @@ class ObjectRow(msgspec.Struct, frozen=True):
 
     uid: str
     kind: str
+    role: str
     namespace: str
     name: str
+    owner: str | None
     workload: str | None
     node: str | None
     phase: str
+    detail: str | None
     arrival_ns: int
     server_ns: int | None
     lower_ns: int | None
     upper_ns: int
+    source: str = "watch"
 
 
 class SeriesRow(msgspec.Struct, frozen=True):

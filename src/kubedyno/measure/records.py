@@ -73,6 +73,7 @@ class TrialRecord(msgspec.Struct, frozen=True, kw_only=True):
     scheduler: Annotated[str, Meta(description="Scheduler under test.")]
     kubelet: Annotated[str, Meta(description="What played the kubelets.")]
     profile: Annotated[str, Meta(description="Profile of the lab.")]
+    simulated: Annotated[tuple[str, ...], Meta(description="Operators of the lab that are simulations.")]
     started_at: Annotated[str, Meta(description="When the trial began, RFC 3339, UTC.")]
     setup_s: Annotated[float, Meta(description="Seconds to bring the lab up; in no measurement.")]
     duration_s: Annotated[float, Meta(description="Seconds that the scenario itself took.")]

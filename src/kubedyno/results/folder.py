@@ -2,7 +2,7 @@
 
 import contextlib
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from kubedyno.kit.errors import EngineError
 from kubedyno.measure.columns import OBJECTS, SERIES, ObjectRow, SeriesRow
 from kubedyno.measure.records import RunRecord, TrialRecord, TrialSummary, Verdict
 from kubedyno.results import exports, tables
+from kubedyno.results.tables import Times
 
 _PARTIAL = ".partial"
 
@@ -35,15 +36,21 @@ class RunFolder:
         self._note({"event": "begin", "run": msgspec.to_builtins(run)})
 
     def trial(
-        self, record: TrialRecord, *, objects: Sequence[ObjectRow], series: Sequence[SeriesRow], logs: Path | None
+        self,
+        record: TrialRecord,
+        *,
+        objects: Iterable[Sequence[ObjectRow]],
+        series: Iterable[Sequence[SeriesRow]],
+        logs: Path | None,
     ) -> TrialSummary:
         """Write the folder of a trial, then say so in the journal."""
         name = f"trials/{len(self._trials) + 1}-{record.scenario.replace('/', '-')}"
         path = self._path / name
         path.mkdir(parents=True)
-        tables.write_parquet(path / "objects.parquet", OBJECTS, objects)
+        times = Times()
+        tables.write_parquet(path / "objects.parquet", OBJECTS, times.along(objects))
         tables.write_parquet(path / "series.parquet", SERIES, series)
-        tables.write_times(path / "times.csv", objects)
+        times.write(path / "times.csv")
         if logs is not None and logs.is_dir():
             shutil.copytree(logs, path / "logs")
         write_atomic(path / "trial.json", _pretty(record))

@@ -1,7 +1,9 @@
 """Tables on disk: rows to Parquet and CSV, by the columns that are defined once."""
 
 import csv
-from collections.abc import Iterable, Sequence
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,34 +13,51 @@ from kubedyno.kit.clock import NS_PER_S
 from kubedyno.measure.columns import TIMES, Column, ObjectRow
 
 
-def write_parquet(path: Path, columns: Sequence[Column], rows: Iterable[msgspec.Struct]) -> None:
-    """Write rows whose fields are the columns, in order."""
+def write_parquet(path: Path, columns: Sequence[Column], chunks: Iterable[Sequence[msgspec.Struct]]) -> None:
+    """Write rows whose fields are the columns, in order; they are never all in memory."""
     import polars as pl  # noqa: PLC0415 - half a second to import: only for whoever writes a table
 
     types = {"int64": pl.Int64, "float64": pl.Float64, "string": pl.String}
     schema = {column.name: types[column.type] for column in columns}
-    frame = pl.DataFrame([msgspec.structs.astuple(row) for row in rows], schema=schema, orient="row")
-    frame.write_parquet(path, compression="zstd")
+    parts = path.with_suffix(".parts")
+    parts.mkdir()
+    for number, rows in enumerate(chunks):
+        frame = pl.DataFrame([msgspec.structs.astuple(row) for row in rows], schema=schema, orient="row")
+        frame.write_parquet(parts / f"{number:06d}.parquet", compression="lz4")
+    if any(parts.iterdir()):
+        pl.scan_parquet(parts / "*.parquet").sink_parquet(path, compression="zstd")
+    else:
+        pl.DataFrame(schema=schema).write_parquet(path)
+    shutil.rmtree(parts)
 
 
-def write_times(path: Path, rows: Iterable[ObjectRow]) -> None:
-    """Write one line per workload: when its last pod reached each phase, and the deltas, in seconds."""
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, [column.name for column in TIMES])
-        writer.writeheader()
-        writer.writerows(times(rows))
+class Times:
+    """The lines of a trial's `times.csv`: when the last pod of each workload reached each phase."""
 
+    def __init__(self) -> None:
+        self._reached: dict[str, dict[str, int]] = {}
+        self._pods: Counter[str] = Counter()
 
-def times(rows: Iterable[ObjectRow]) -> list[dict[str, Any]]:
-    """The lines of `times.csv`, by workload name."""
-    reached: dict[str, dict[str, int]] = {}
-    pods: dict[str, set[str]] = {}
-    for row in rows:
-        if row.workload is not None:
-            at = reached.setdefault(row.workload, {})
-            at[row.phase] = max(at.get(row.phase, 0), row.arrival_ns)
-            pods.setdefault(row.workload, set()).add(row.uid)
-    return [_line(name, len(pods[name]), reached[name]) for name in sorted(reached)]
+    def along(self, chunks: Iterable[Sequence[ObjectRow]]) -> Iterator[Sequence[ObjectRow]]:
+        """The same rows, noted on their way."""
+        for rows in chunks:
+            for row in rows:
+                if row.workload is not None and row.role == "pod":
+                    at = self._reached.setdefault(row.workload, {})
+                    at[row.phase] = max(at.get(row.phase, 0), row.arrival_ns)
+                    self._pods[row.workload] += row.phase == "created"
+            yield rows
+
+    def lines(self) -> list[dict[str, Any]]:
+        """One per workload, by name, times and deltas in seconds."""
+        return [_line(name, self._pods[name], self._reached[name]) for name in sorted(self._reached)]
+
+    def write(self, path: Path) -> None:
+        """Write the table."""
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, [column.name for column in TIMES])
+            writer.writeheader()
+            writer.writerows(self.lines())
 
 
 def _line(name: str, pods: int, at: dict[str, int]) -> dict[str, Any]:

@@ -261,3 +261,30 @@ async def test_secrets_do_not_show_in_reprs() -> None:
     access = Access(server="https://x", token_source=StaticToken("secret"), client_key=b"secret")
     assert "secret" not in repr(access)
     assert "secret" not in repr(access.token_source)
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("File descriptor 14 is used by transport <TCPTransport>", Unreachable),
+        ("Session is closed", RuntimeError),
+    ],
+)
+async def test_a_socket_that_the_event_loop_has_not_let_go_of_is_no_connection(
+    stub: Stub, monkeypatch: pytest.MonkeyPatch, message: str, expected: type[Exception]
+) -> None:
+    async def refuse(*_: object, **__: object) -> None:
+        raise RuntimeError(message)
+
+    transport = HttpTransport(Access(server=stub.url))
+    try:
+        monkeypatch.setattr("aiohttp.ClientSession.request", refuse)
+        with pytest.raises(expected, match=message) as caught:
+            await transport.request("GET", "/version")
+        assert getattr(caught.value, "sent", False) is False
+        with pytest.raises(expected, match=message):
+            async with transport.stream("GET", "/version"):
+                pass
+    finally:
+        monkeypatch.undo()
+        await transport.close()

@@ -85,7 +85,7 @@ async def test_a_stream_that_ends_is_resumed_at_the_last_version(client: Client,
         assert await it.change() == ("ADDED", "a")
         second.send(("ADDED", pod("b", version=7)))
         assert await it.change() == ("ADDED", "b")
-        assert it.watch.counts == WatchCounts(lists=1, streams=2, resumes=1, changes=2)
+        assert it.watch.counts == WatchCounts(lists=1, streams=2, resumes=1, changes=2, early=1)
     assert [seen.query["resourceVersion"] for seen in stub.seen_as("WATCH")] == ["5", "6"]
     assert clock.slept_s == []  # it had brought something: no backoff
 

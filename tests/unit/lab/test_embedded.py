@@ -19,6 +19,7 @@ from kubedyno.client.access import Access
 from kubedyno.client.errors import ApiError
 from kubedyno.client.rest import Client
 from kubedyno.kube.resources import NODES
+from kubedyno.lab import operating
 from kubedyno.measure.columns import OBJECTS, SERIES
 from kubedyno.measure.records import RunRecord, TrialRecord
 
@@ -96,7 +97,8 @@ def test_hello_is_measured_checked_and_kept(terminal: Terminal, time: str) -> No
     assert [check.passed for check in trial.checks] == [True, True]
     objects = pl.read_parquet(folder / "objects.parquet")
     assert objects.columns == [column.name for column in OBJECTS]
-    phases = dict(objects.group_by("phase").len().iter_rows())
+    assert set(objects["role"]) == {"pod", "podgroup"}
+    phases = dict(objects.filter(pl.col("role") == "pod").group_by("phase").len().iter_rows())
     assert (phases["created"], phases["scheduled"], phases["running"]) == (15, 15, 15)
     assert objects.filter(pl.col("lower_ns") > pl.col("upper_ns")).is_empty()
     series = pl.read_parquet(folder / "series.parquet")
@@ -164,14 +166,20 @@ async def test_a_lab_that_stays_answers_who_has_its_token_and_goes(
     assert terminal.processes() == [owner]
     port = int(access.server.rpartition(":")[2])
     metrics = status["components"][2]["ports"]["metrics"]
-    parts = {"server": {"secure": port}, "controllers": {}, "kubelets": {"metrics": metrics}, "reference": {}}
+    parts = {
+        "server": {"secure": port},
+        "controllers": {},
+        "kubelets": {"metrics": metrics},
+        **{name: {} for name in operating.NAMES.values()},
+        "reference": {},
+    }
     assert status["components"] == [
         {"name": name, "program": "kubedyno", "version": __version__, "pid": owner, "ports": ports}
         for name, ports in parts.items()
     ]
     shown = terminal.run("status").stdout.splitlines()
     assert shown[0].startswith("default: ready, engine embedded, scheduler reference, profile scale, 2 nodes, since ")
-    assert [line.split()[0] for line in shown[2:]] == ["server", "controllers", "kubelets", "reference"]
+    assert [line.split("  ")[1] for line in shown[2:]] == list(parts)
     assert shown[2].endswith(f"secure={port}")
     listening = [one for one in psutil.Process(owner).net_connections("inet") if one.status == psutil.CONN_LISTEN]
     assert {(one.laddr.ip, one.laddr.port) for one in listening} == {("127.0.0.1", port), ("127.0.0.1", metrics)}
@@ -182,8 +190,8 @@ async def test_a_lab_that_stays_answers_who_has_its_token_and_goes(
     assert list((terminal.home / "state" / "kubedyno" / "labs").iterdir()) == []
 
 
-def test_a_lab_without_scheduler_has_two_activities(terminal: Terminal) -> None:
-    terminal.run("up", "--scheduler", "none")
+def test_a_lab_without_scheduler_and_operators_has_two_activities(terminal: Terminal) -> None:
+    terminal.run("up", "--scheduler", "none", "--operators", "none")
     assert [one["name"] for one in terminal.status()["components"]] == ["server", "controllers", "kubelets"]
 
 

@@ -1,5 +1,7 @@
 """What a Lab computes by itself: measurements with bounds, checks, placements."""
 
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,12 +19,12 @@ TIMES_NS = st.integers(min_value=0, max_value=10**13)
 
 def lab(*rows: ObjectRow) -> Lab:
     recorder = Recorder()
-    recorder.rows.extend(rows)
+    for one in rows:
+        recorder.kept.add(one)
     unused: object = None
     return Lab(
         client=unused,  # type: ignore[arg-type]
-        pods=unused,  # type: ignore[arg-type]
-        recorder=recorder,
+        following=SimpleNamespace(recorder=recorder),  # type: ignore[arg-type]
         dialect=unused,  # type: ignore[arg-type]
         scheduler=unused,  # type: ignore[arg-type]
         namespace="ns",
@@ -36,11 +38,14 @@ def row(uid: str, phase: str, arrival_s: float, server_s: int | None, *, node: s
     return ObjectRow(
         uid=uid,
         kind="Pod",
+        role="pod",
         namespace="ns",
         name=f"pod-{uid}",
+        owner=None,
         workload="w",
         node=node,
         phase=phase,
+        detail=None,
         arrival_ns=arrival_ns,
         server_ns=server_ns,
         lower_ns=server_ns,

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -40,8 +41,7 @@ def lab(client: Client, clock: LoopClock, kubelet: str = "builtin") -> Lab:
     unused: Any = None
     return Lab(
         client=client,
-        pods=unused,
-        recorder=Recorder(),
+        following=SimpleNamespace(recorder=Recorder()),  # type: ignore[arg-type]
         dialect=unused,
         scheduler=unused,
         namespace="ns",

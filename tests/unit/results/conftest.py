@@ -43,6 +43,7 @@ TRIAL = TrialRecord(
     scheduler="kai",
     kubelet="kwok",
     profile="scale",
+    simulated=("simulated training operator",),
     started_at="2026-01-02T03:04:06.000000Z",
     setup_s=5.0,
     duration_s=1.5,

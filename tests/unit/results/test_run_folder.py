@@ -15,7 +15,7 @@ pytestmark = pytest.mark.unit
 
 Trial = Callable[..., TrialRecord]
 
-ROW = ObjectRow("u", "Pod", "ns", "p", "w", None, "created", 1, 1, 1, 1)
+ROW = ObjectRow("u", "Pod", "pod", "ns", "p", None, "w", None, "created", None, 1, 1, 1, 1)
 
 
 def read(path: Path) -> RunRecord:
@@ -26,7 +26,7 @@ def begun(out: Path, run: RunRecord, *trials: TrialRecord) -> RunFolder:
     folder = RunFolder(out, run.id)
     folder.begin(run)
     for trial in trials:
-        folder.trial(trial, objects=[ROW], series=[SeriesRow(1, "cpu_s", "etcd", 1.0)], logs=None)
+        folder.trial(trial, objects=[[ROW]], series=[[SeriesRow(1, "cpu_s", "etcd", 1.0)]], logs=None)
     return folder
 
 
@@ -43,7 +43,7 @@ def test_a_run_is_partial_until_it_ends(tmp_path: Path, run: RunRecord, trial: T
     folder.begin(run)
     partial, final = out / f"{run.id}.partial", out / run.id
     assert files(partial) == {"journal.jsonl"}
-    folder.trial(trial(scenario="group/hello"), objects=[ROW], series=[], logs=logs)
+    folder.trial(trial(scenario="group/hello"), objects=[[ROW]], series=[], logs=logs)
     folder.trial(trial(verdict=Verdict.FAILED, message="crowded"), objects=[], series=[], logs=tmp_path / "none")
     assert not final.exists()
     ended = msgspec.structs.replace(run, ended_at="later", verdict=Verdict.FAILED, exit_code=1)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kubedyno.kit.clock import NS_PER_S
 from kubedyno.measure.columns import OBJECTS, SERIES, TIMES, Column, ObjectRow, SeriesRow
-from kubedyno.results.tables import times, write_parquet, write_times
+from kubedyno.results.tables import Times, write_parquet
 
 pytestmark = pytest.mark.unit
 
@@ -16,8 +16,8 @@ TYPES = {"int64": pl.Int64, "float64": pl.Float64, "string": pl.String}
 
 # The first row has all that can be missing missing: types come from the columns, not from the data.
 OBJECT_ROWS = [
-    ObjectRow("u1", "Pod", "ns", "p1", None, None, "deleted", 1767323045123456789, None, None, 1767323045123456789),
-    ObjectRow("u2", "Pod", "ns", "p2", "w", "n", "running", 3, 2, 2, 3),
+    ObjectRow("u1", "Pod", "pod", "ns", "p1", None, None, None, "deleted", None, 1767323045123456789, None, None, 3),
+    ObjectRow("u2", "Pod", "pod", "ns", "p2", "o", "w", "n", "running", "why", 3, 2, 2, 3),
 ]
 SERIES_ROWS = [SeriesRow(1, "cpu_s", None, 0.5), SeriesRow(2, "memory_bytes", "etcd", 2.0**40)]
 
@@ -32,7 +32,8 @@ def schema(columns: tuple[Column, ...]) -> dict[str, object]:
 def test_parquet_has_the_columns_types_and_values(
     tmp_path: Path, columns: tuple[Column, ...], rows: list[ObjectRow | SeriesRow]
 ) -> None:
-    write_parquet(tmp_path / "table.parquet", columns, rows)
+    write_parquet(tmp_path / "table.parquet", columns, [[row] for row in rows])
+    assert [path.name for path in tmp_path.iterdir()] == ["table.parquet"]
     frame = pl.read_parquet(tmp_path / "table.parquet")
     assert dict(frame.schema) == schema(columns)
     assert frame.rows() == [tuple(getattr(row, column.name) for column in columns) for row in rows]
@@ -40,7 +41,13 @@ def test_parquet_has_the_columns_types_and_values(
 
 def row(workload: str | None, uid: str, phase: str, at_s: float) -> ObjectRow:
     at_ns = round(at_s * NS_PER_S)
-    return ObjectRow(uid, "Pod", "ns", uid, workload, None, phase, at_ns, None, None, at_ns)
+    return ObjectRow(uid, "Pod", "pod", "ns", uid, None, workload, None, phase, None, at_ns, None, None, at_ns)
+
+
+def times_of(rows: list[ObjectRow]) -> Times:
+    times = Times()
+    assert list(times.along([rows[:3], rows[3:]])) == [rows[:3], rows[3:]]
+    return times
 
 
 ROWS = [
@@ -57,7 +64,7 @@ ROWS = [
 
 
 def test_times_has_one_line_per_workload(tmp_path: Path) -> None:
-    write_times(tmp_path / "times.csv", ROWS)
+    times_of(ROWS).write(tmp_path / "times.csv")
     with (tmp_path / "times.csv").open(newline="") as file:
         reader = csv.DictReader(file)
         lines = list(reader)
@@ -87,7 +94,7 @@ def test_times_has_one_line_per_workload(tmp_path: Path) -> None:
 
 
 def test_without_workloads_there_is_only_the_heading(tmp_path: Path) -> None:
-    write_times(tmp_path / "times.csv", [])
+    times_of([]).write(tmp_path / "times.csv")
     assert (tmp_path / "times.csv").read_text().strip() == ",".join(column.name for column in TIMES)
 
 
@@ -103,7 +110,7 @@ def test_without_workloads_there_is_only_the_heading(tmp_path: Path) -> None:
     )
 )
 def test_deltas_add_up(rows: list[ObjectRow]) -> None:
-    for line in times(rows):
+    for line in times_of(rows).lines():
         if "scheduled_delta" in line and "running_delta" in line:
             total = float(line["scheduled_delta"]) + float(line["running_delta"])
             assert float(line["total"]) == pytest.approx(total, abs=3e-6)

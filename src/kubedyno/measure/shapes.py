@@ -1,0 +1,96 @@
+"""What a recorder reads of each kind. What is not named here is skipped, so `shows` functions cannot see it.
+
+Of most kinds that is all but `metadata.managedFields`, the largest part of many objects. Of pods, which are most of the
+objects, only what tells their way: their containers are skipped, too.
+"""
+
+from typing import Any, Final, TypedDict
+
+from kubedyno.client.shaping import Shape
+from kubedyno.kube.resources import PODS, Resource
+
+
+class _Metadata(TypedDict, total=False):
+    name: Any
+    namespace: Any
+    uid: Any
+    resourceVersion: Any
+    generation: Any
+    creationTimestamp: Any
+    deletionTimestamp: Any
+    deletionGracePeriodSeconds: Any
+    labels: Any
+    annotations: Any
+    ownerReferences: Any
+    finalizers: Any
+
+
+class _Any(TypedDict, total=False):
+    apiVersion: Any
+    kind: Any
+    metadata: _Metadata
+    spec: Any
+    status: Any
+    # Events have neither spec nor status.
+    involvedObject: Any
+    related: Any
+    reason: Any
+    message: Any
+    type: Any
+    action: Any
+    count: Any
+    series: Any
+    source: Any
+    eventTime: Any
+    firstTimestamp: Any
+    lastTimestamp: Any
+    reportingComponent: Any
+    reportingInstance: Any
+
+
+class _PodSpec(TypedDict, total=False):
+    nodeName: Any
+    schedulerName: Any
+    schedulingGates: Any
+    priority: Any
+    priorityClassName: Any
+
+
+class _PodStatus(TypedDict, total=False):
+    phase: Any
+    conditions: Any
+    reason: Any
+    message: Any
+    startTime: Any
+    nominatedNodeName: Any
+    containerStatuses: Any
+    initContainerStatuses: Any
+
+
+class _Pod(TypedDict, total=False):
+    apiVersion: Any
+    kind: Any
+    metadata: _Metadata
+    spec: _PodSpec
+    status: _PodStatus
+
+
+class _Version(TypedDict, total=False):
+    uid: Any
+    resourceVersion: Any
+
+
+class _Identity(TypedDict, total=False):
+    metadata: _Version
+
+
+IDENTITIES: Final = Shape(_Identity)
+"""No more than uid and version."""
+
+_OF_ANY: Final = Shape(_Any)
+_OF_PODS: Final = Shape(_Pod)
+
+
+def shape_of(resource: Resource) -> Shape:
+    """What is read of the objects of a kind."""
+    return _OF_PODS if resource == PODS else _OF_ANY
