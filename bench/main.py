@@ -12,8 +12,10 @@ import embedded_serving
 import embedded_size
 import embedded_starting
 import msgspec
+import recording
 import simulating
 import starting
+import submitting
 from result import Result
 
 BENCHMARKS: dict[str, Callable[[], list[Result]]] = {
@@ -30,6 +32,8 @@ BENCHMARKS: dict[str, Callable[[], list[Result]]] = {
     "embedded-calls": embedded_calls.calls,
     "embedded-nodes": embedded_nodes.nodes,
     "simulate": simulating.simulate,
+    "recorder": recording.recorder,
+    "submit": submitting.submit,
 }
 
 

@@ -15,10 +15,13 @@ COMMANDS = {
     "down": ("kubedyno.cli.down", "End a lab: no process and no port is left."),
     "list": ("kubedyno.cli.list", "The scenarios, with their parameters and tags."),
     "nodes": ("kubedyno.cli.nodes", "Simulated nodes of a lab or cluster: pools of them, and what befalls them."),
+    "plot": ("kubedyno.cli.plot", "Draw the times of submitted workloads, and write them as a table."),
     "run": ("kubedyno.cli.run", "Run scenarios on a lab of their own and keep what was measured."),
+    "sample": ("kubedyno.cli.sample", "Write down when submitted workloads reached each step."),
     "setup": ("kubedyno.cli.setup", "Find, download or build programs: all of them, or the COMPONENTs named."),
     "simulate": ("kubedyno.cli.simulate", "Simulate the nodes of a cluster, in the foreground."),
     "status": ("kubedyno.cli.status", "The labs that are there, and their processes."),
+    "submit": ("kubedyno.cli.submit", "Submit workloads to a lab or cluster."),
     "up": ("kubedyno.cli.up", "Make a lab that stays, and print how to reach it."),
 }
 

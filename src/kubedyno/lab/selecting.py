@@ -14,6 +14,7 @@ import msgspec
 from kubedyno.client import kubeconfig as kubeconfigs
 from kubedyno.client.access import Access
 from kubedyno.client.rest import Client
+from kubedyno.client.transport import DEFAULT_CONNECTIONS
 from kubedyno.kit import places
 from kubedyno.kit.clock import Clock
 from kubedyno.kit.errors import UsageError
@@ -34,10 +35,14 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
 @asynccontextmanager
 async def selected(
-    selection: Selection, *, env: Mapping[str, str] = os.environ, clock: Clock | None = None
+    selection: Selection,
+    *,
+    env: Mapping[str, str] = os.environ,
+    clock: Clock | None = None,
+    connections: int = DEFAULT_CONNECTIONS,
 ) -> AsyncIterator[Client]:
     """A client of the cluster that is meant; UsageError when that is not clear."""
-    async with Client.connect(access(selection, env=env), clock=clock) as client:
+    async with Client.connect(access(selection, env=env), clock=clock, connections=connections) as client:
         yield client
 
 
@@ -60,6 +65,25 @@ def access(selection: Selection, *, env: Mapping[str, str] = os.environ) -> Acce
     if len(running) > 1:
         raise UsageError(f"several labs are running ({', '.join(lab.name for lab in running)}): {_REMEDY}")
     return kubeconfigs.load(_kubeconfig_of(running[0]), env=env)
+
+
+def lab_of(selection: Selection, *, env: Mapping[str, str] = os.environ) -> LabFolder | None:
+    """The running lab of ours that is meant; None where it is another cluster, or none that is running."""
+    running = [lab for lab in folders.labs(places.state_dir(env)) if _is_running(lab)]
+    if selection.name is not None:
+        return next((lab for lab in running if lab.name == selection.name), None)
+    file = str(selection.kubeconfig) if selection.kubeconfig is not None else env.get("KUBECONFIG")
+    if file:
+        return next((lab for lab in running if _kubeconfig_of(lab).resolve() == Path(file).resolve()), None)
+    return running[0] if len(running) == 1 and selection.context is None else None
+
+
+def kubectl_options(selection: Selection, *, env: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """The options by which kubectl works on the same cluster."""
+    lab = lab_of(selection, env=env)
+    file = _kubeconfig_of(lab) if lab is not None else selection.kubeconfig
+    options = () if file is None else ("--kubeconfig", str(file))
+    return options if selection.context is None else (*options, "--context", selection.context)
 
 
 def _is_running(lab: LabFolder) -> bool:

@@ -6,6 +6,7 @@ import pytest
 
 from kubedyno.measure.columns import OBJECTS, SERIES, TIMES
 from kubedyno.results import formats
+from kubedyno.results.submission_times import COLUMNS
 
 pytestmark = pytest.mark.unit
 
@@ -13,8 +14,9 @@ DOCS = Path(__file__).parents[3] / "docs"
 HINT = "out of date: run scripts/docs"
 
 
-def test_the_reference_page_is_up_to_date() -> None:
+def test_the_reference_pages_are_up_to_date() -> None:
     assert (DOCS / "run-folder.md").read_text() == formats.reference_page(), HINT
+    assert (DOCS / "submission-folder.md").read_text() == formats.submission_page(), HINT
 
 
 def test_the_schemas_are_up_to_date() -> None:
@@ -23,9 +25,9 @@ def test_the_schemas_are_up_to_date() -> None:
     assert written == msgspec.json.decode(msgspec.json.encode(expected)), HINT
 
 
-def test_the_page_names_every_field_and_column() -> None:
-    page = formats.reference_page()
-    for columns in (OBJECTS, SERIES, TIMES):
+def test_the_pages_name_every_field_and_column() -> None:
+    page = formats.reference_page() + formats.submission_page()
+    for columns in (OBJECTS, SERIES, TIMES, COLUMNS):
         for column in columns:
             assert f"| `{column.name}` | {column.type} | {column.description} |" in page
     for schema in formats.schemas().values():
@@ -34,7 +36,7 @@ def test_the_page_names_every_field_and_column() -> None:
                 assert f"| `{field}` | " in page
 
 
-@pytest.mark.parametrize("name", formats.RECORDS)
+@pytest.mark.parametrize("name", formats.schemas())
 def test_every_field_of_a_record_is_described(name: str) -> None:
     def undescribed(title: str, definition: dict[str, Any]) -> list[str]:
         return [
