@@ -9,7 +9,7 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,9 @@ from kubedyno.kit.places import cache_dir
 from kubedyno.lab import control, planning
 from kubedyno.lab.folders import RECORDS, ComponentStatus, LabFolder, LabStatus
 from kubedyno.lab.programs import Provided, provide
-from kubedyno.lab.running import PROBING
+from kubedyno.lab.recording import recording
 from kubedyno.lab.spec import LabSpec
 from kubedyno.lab.starting import RunningLab, started
-from kubedyno.measure.following import following
-from kubedyno.measure.spool import Spool
 from kubedyno.plane import embedded
 from kubedyno.plane.ports import free_ports
 from kubedyno.schedulers.dialects.following import EVERYTHING
@@ -71,7 +69,8 @@ async def own(folder: LabFolder, spec: LabSpec, telling: Telling, clock: Clock) 
     records = folder.path / RECORDS
     async with (
         started(plan, provided=provided, clock=clock, progress=telling) as lab,
-        _recording(lab, records) as prove,
+        # Whatever will be submitted, and whoever does: it is on record.
+        recording(lab.client, EVERYTHING, records) as (recorded, spool),
     ):
         end = asyncio.Event()
 
@@ -81,7 +80,8 @@ async def own(folder: LabFolder, spec: LabSpec, telling: Telling, clock: Clock) 
                     end.set()
                     return {"state": "stopping"}
                 case "records":
-                    await prove()
+                    spool.tell(await recorded.prove())
+                    spool.flush()
                     return {"records": str(records)}
             return msgspec.to_builtins(_filled(begun, lab, provided))  # type: ignore[no-any-return] # a struct becomes a dict
 
@@ -91,19 +91,6 @@ async def own(folder: LabFolder, spec: LabSpec, telling: Telling, clock: Clock) 
             telling.ready(lab.kubeconfig)
             await end.wait()
             folder.write_status(msgspec.structs.replace(ready, state="stopping"))
-
-
-@contextlib.asynccontextmanager
-async def _recording(lab: RunningLab, records: Path) -> AsyncIterator[Callable[[], Awaitable[None]]]:
-    """Record all that happens to workloads, whoever submits them; yields what brings the records up to date."""
-    with Spool(records) as spool:
-        async with following(lab.client, EVERYTHING, spool=spool, probing=PROBING) as recorded:
-
-            async def prove() -> None:
-                spool.tell(await recorded.prove())
-                spool.flush()
-
-            yield prove
 
 
 def _blank(spec: LabSpec, state: str, clock: Clock, message: str = "") -> LabStatus:

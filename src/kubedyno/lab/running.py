@@ -18,16 +18,16 @@ from kubedyno.lab.folders import RECORDS, LabFolder
 from kubedyno.lab.lab import Lab
 from kubedyno.lab.planning import LabPlan
 from kubedyno.lab.programs import Provided
+from kubedyno.lab.recording import recording
 from kubedyno.lab.scenario import Scenario
 from kubedyno.lab.sink import Sink
 from kubedyno.lab.spec import LabSpec
 from kubedyno.lab.starting import RunningLab, started
 from kubedyno.measure import host, spool
 from kubedyno.measure.columns import SeriesRow
-from kubedyno.measure.following import Following, Probing, following
+from kubedyno.measure.following import Following
 from kubedyno.measure.host import Usage
 from kubedyno.measure.records import FORMAT, AuditLine, Program, RunRecord, TrialRecord, Verdict
-from kubedyno.measure.spool import Spool
 from kubedyno.model.dialects import Dialect
 from kubedyno.model.samples import Recording
 from kubedyno.model.settings import Setting
@@ -36,9 +36,6 @@ from kubedyno.schedulers import SCHEDULERS
 
 _STALL_LIMIT_S = 1.0  # beyond the resolution of the server's own stamps
 _STALL_PROBE_S = 0.02
-
-PROBING = Probing(namespace="kube-system")
-"""The probe of a lab is where nobody looks for workloads."""
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,22 +149,18 @@ async def _recording(
     outcome: _Outcome, lab: RunningLab, dialect: Dialect, *, namespace: str
 ) -> AsyncIterator[Following]:
     """Record the objects of the trial's namespace while the block runs."""
-    is_virtual = lab.plan.spec.time == "virtual"
-    with Spool(lab.plan.site.folder / RECORDS) as kept:
+    async with recording(
+        lab.client,
+        dialect.lifecycle.kinds,
+        lab.plan.site.folder / RECORDS,
+        namespace=namespace,
+        is_virtual=lab.plan.spec.time == "virtual",
+    ) as (recorded, kept):
         outcome.records = kept.folder
-        async with following(
-            lab.client,
-            dialect.lifecycle.kinds,
-            spool=kept,
-            namespace=namespace,
-            # Nothing takes time there but what is charged for.
-            probing=None if is_virtual else PROBING,
-            is_instant=is_virtual,
-        ) as recorded:
-            try:
-                yield recorded
-            finally:
-                outcome.recording = outcome.recording or recorded.recording()
+        try:
+            yield recorded
+        finally:
+            outcome.recording = outcome.recording or recorded.recording()
 
 
 def _series(outcome: _Outcome) -> Iterator[Sequence[SeriesRow]]:
