@@ -12,6 +12,7 @@ import signal
 from collections.abc import AsyncIterator, Iterable, Mapping
 from pathlib import Path
 
+from kubedyno.client.errors import Unreachable
 from kubedyno.kit import tasks
 from kubedyno.kit.clock import NS_PER_S, Clock
 from kubedyno.kit.durable import write_atomic
@@ -21,6 +22,7 @@ from kubedyno.plane.health import Prober
 from kubedyno.plane.processes import Process, exit_words
 
 _PROBE_EVERY_S = 0.05
+_NEWS_WITHIN_S = 0.5
 _log = Log("plane.supervision")
 
 
@@ -156,5 +158,9 @@ async def supervise(
         supervisor = Supervisor(folder=folder, programs=programs, prober=prober, clock=clock, watchers=watchers)
         try:
             yield supervisor
+        except Unreachable:
+            # Broken connections are noticed a little before the death of the process that they led to, which says more.
+            await clock.sleep(_NEWS_WITHIN_S)
+            raise
         finally:
             await supervisor.stop_all()

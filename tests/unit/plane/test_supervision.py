@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import re
 import signal
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
+from kubedyno.client.errors import Unreachable
 from kubedyno.kit import tasks
 from kubedyno.kit.clock import RealClock
 from kubedyno.kit.errors import ProcessFailure
@@ -217,6 +219,20 @@ async def test_a_signal_that_ended_it_is_named(world: World) -> None:
 
     with pytest.raises(ProcessFailure, match=r"^one was killed by SIGKILL after .* s: it wrote nothing; see the log\."):
         await block()
+
+
+async def test_a_death_says_more_than_the_connections_that_it_breaks(world: World) -> None:
+    async def block(*, dies: bool) -> None:
+        async with world.supervised() as supervisor:
+            await supervisor.start([world.component("one")])
+            if dies:
+                os.kill(supervisor.processes["one"].pid, signal.SIGKILL)
+            raise Unreachable(server="https://here", cause="broke the connection", remedy="wait")
+
+    with pytest.raises(ProcessFailure, match=r"^one was killed by SIGKILL"):
+        await block(dies=True)
+    with pytest.raises(Unreachable):
+        await block(dies=False)
 
 
 async def test_one_that_never_gets_healthy_is_told_with_what_it_said(world: World) -> None:
