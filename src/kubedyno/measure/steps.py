@@ -247,11 +247,17 @@ def _end_ns(seen: Seen) -> float:
 
 def rescheduled(pods: Sequence[Sighting], gang: int, evicted: Instant) -> Instant | None:
     """When, after the first eviction, as many pods were bound again as make the gang; None: not yet."""
-    bound = [(pod.phases["scheduled"], pod) for pod in pods if "scheduled" in pod.phases]
-    before = [pod for instant, pod in bound if instant.at_ns <= evicted.at_ns]
-    after = sorted(
-        (instant for instant, _ in bound if instant.at_ns > evicted.at_ns), key=lambda instant: instant.at_ns
-    )
+    before, after = [], []
+    for pod in pods:
+        instant = pod.phases.get("scheduled")
+        if instant is None:
+            continue
+        # A pod that was lost by then was bound before, though a stamp of whole seconds may say otherwise.
+        if instant.at_ns <= evicted.at_ns or _is_lost(pod, evicted.at_ns):
+            before.append(pod)
+        else:
+            after.append(instant)
+    after.sort(key=lambda instant: instant.at_ns)
     for number, instant in enumerate(after, start=1):
         still_there = sum(1 for pod in before if not _is_lost(pod, instant.at_ns))
         if still_there + number >= gang:

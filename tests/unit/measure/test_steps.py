@@ -176,6 +176,15 @@ def test_an_eviction_and_who_did_it_and_the_binding_after_it() -> None:
     assert found.errors == ()
 
 
+def test_the_victims_own_binding_is_not_the_one_after_its_eviction() -> None:
+    bound_late = row("a", "scheduled", 2.5, owner="job-0", node="n")  # as a stamp of whole seconds may tell
+    evicted = row("a", "evicted", 2.0, owner="job-0", detail="eviction API")
+    rows = [JOB, *pods("a", created=0.1), bound_late, evicted]
+    assert "rescheduled" not in sampled(rows, workload()).steps
+    again = sampled([*rows, *pods("b", created=2.1, scheduled=3.0)], workload())
+    assert at(again, "rescheduled") == 3.0
+
+
 def test_a_gang_is_bound_again_when_it_is_complete_again() -> None:
     """KAI tells of the group only; pods that are deleted from then on are its victims."""
     rows = [
