@@ -161,7 +161,9 @@ class _Mask:
 
     def _version_in_text(self, found: re.Match[str]) -> str:
         place = self._versions.get(int(found[0]))
-        if place is not None:
+        # Whether a list's version, from which a watch begins, is that of an object depends on who else writes.
+        is_of_watch = found.string[: found.start()].endswith("resourceVersion=")
+        if place is not None and not is_of_watch:
             return f"<version {place}>"
         # The current version is any number; one that a behaviour wrote is a round one.
         return found[0] if int(found[0]) < 10 or found[0].endswith("0000") else "<some version>"

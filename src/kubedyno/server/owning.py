@@ -106,6 +106,22 @@ def applied(
     return merged
 
 
+def differs_in_times_only(new: Object, old: Object) -> bool:
+    """Whether a write changed nothing but when fields were written: such a write is none.
+
+    An apply that takes a field away and gets it back as a default is one.
+    """
+    if new.keys() != old.keys() or any(new[name] != old[name] for name in new if name != "metadata"):
+        return False
+    metadata, before = new["metadata"], old["metadata"]
+    if metadata.keys() != before.keys():
+        return False
+    if any(metadata[name] != before[name] for name in metadata if name != "managedFields"):
+        return False
+    entries, former = metadata.get("managedFields") or [], before.get("managedFields") or []
+    return [{**entry, "time": ""} for entry in entries] == [{**entry, "time": ""} for entry in former]
+
+
 def _last_applied(live: Object) -> Object | None:
     """What kubectl applied last by itself, from the annotation that it keeps."""
     written = meta.annotations(live).get(_LAST_APPLIED)
