@@ -13,16 +13,16 @@ from kubedyno.client import retrying
 from kubedyno.client.access import Access
 from kubedyno.client.errors import ApiError, Unreachable
 from kubedyno.client.rest import Client
-from kubedyno.kit import places
 from kubedyno.kit.clock import NS_PER_S
 from kubedyno.kit.errors import EngineError, UsageError
-from kubedyno.lab import control, folders, selecting
+from kubedyno.lab import control, selecting
 from kubedyno.lab.folders import RECORDS, LabFolder
+from kubedyno.lab.recording import recording
 from kubedyno.lab.selecting import Selection
 from kubedyno.measure import sampling, shapes, spool
 from kubedyno.measure.attributing import attribute
 from kubedyno.measure.columns import ObjectRow
-from kubedyno.measure.following import Following, Probing, following
+from kubedyno.measure.following import Following
 from kubedyno.measure.live import Live
 from kubedyno.measure.recorder import Recorder
 from kubedyno.measure.sightings import Sightings
@@ -74,12 +74,10 @@ def cluster_of(
                 "or none to sample from recordings"
             )
         return Cluster(access, selecting.lab_of(selection, env=env))
-    for lab in folders.labs(places.state_dir(env)):
-        status = lab.read_status()
-        if status is not None and status.state == "ready":
-            access = kubeconfigs.load(Path(status.kubeconfig), env=env)
-            if access.server == submission.server:
-                return Cluster(access, lab)
+    for lab in selecting.running_labs(env):
+        access = kubeconfigs.load(selecting.kubeconfig_of(lab), env=env)
+        if access.server == submission.server:
+            return Cluster(access, lab)
     if env.get("KUBECONFIG"):
         access = selecting.access(selection, env=env)
         if access.server == submission.server:
@@ -102,9 +100,9 @@ def read_recordings(records: Iterable[Path], gathered: Gathered) -> None:
         for rows in spool.read_objects(folder):
             for row in rows:
                 gathered.take(row)
-        recording = spool.read_recording(folder)
-        if recording is not None:
-            gathered.recordings.append(recording)
+        told = spool.read_recording(folder)
+        if told is not None:
+            gathered.recordings.append(told)
 
 
 async def ask_cluster(
@@ -189,14 +187,8 @@ async def followed(
     def take(row: ObjectRow) -> None:
         gathered.take(row)
 
-    with Spool(folder / RECORDS) as kept:
-        async with following(
-            client,
-            kinds,
-            spool=kept,
-            sinks=(take,),
-            probing=Probing() if namespace is None else Probing(namespace=namespace),
-            namespace=namespace,
-        ) as recording:
-            yield recording
-        gathered.recordings.append(recording.recording())
+    async with recording(
+        client, kinds, folder / RECORDS, namespace=namespace, probe_in=namespace or "default", sinks=(take,)
+    ) as (recorded, _):
+        yield recorded
+    gathered.recordings.append(recorded.recording())

@@ -1,15 +1,16 @@
-"""What a lab's own process records: while a trial runs, or for as long as the lab stays."""
+"""Recording the way of workloads: for as long as a lab stays, while a trial runs, or beside a submission."""
 
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 from kubedyno.client.rest import Client
+from kubedyno.measure.columns import ObjectRow
 from kubedyno.measure.following import Following, Probing, following
 from kubedyno.measure.spool import Spool
 from kubedyno.model.lifecycles import Followed
 
-_PROBING = Probing(namespace="kube-system")  # where nobody looks for workloads
+_OF_LABS = "kube-system"  # where nobody looks for workloads
 
 
 @contextlib.asynccontextmanager
@@ -19,17 +20,23 @@ async def recording(
     records: Path,
     *,
     namespace: str | None = None,
+    probe_in: str = _OF_LABS,
+    sinks: Sequence[Callable[[ObjectRow], None]] = (),
     is_virtual: bool = False,
 ) -> AsyncIterator[tuple[Following, Spool]]:
-    """Record these kinds into a new folder below `records` while the block runs; without a namespace, of all."""
+    """Record these kinds into a new folder below `records` while the block runs; without a namespace, of all.
+
+    The probe lives in the namespace `probe_in`; rows go to the sinks as well.
+    """
     with Spool(records) as spool:
         async with following(
             client,
             kinds,
             spool=spool,
+            sinks=sinks,
             namespace=namespace,
             # Nothing takes time there but what is charged for.
-            probing=None if is_virtual else _PROBING,
+            probing=None if is_virtual else Probing(namespace=probe_in),
             is_instant=is_virtual,
         ) as recorded:
             yield recorded, spool

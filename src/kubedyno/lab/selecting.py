@@ -52,46 +52,51 @@ def access(selection: Selection, *, env: Mapping[str, str] = os.environ) -> Acce
         raise UsageError("--name is a lab, --kubeconfig and --context are a cluster: give one of them")
     if selection.kubeconfig is not None:
         return kubeconfigs.load(selection.kubeconfig, context=selection.context, env=env)
-    state = places.state_dir(env)
     if selection.name is not None:
-        return kubeconfigs.load(_kubeconfig_of(folders.choose(state, selection.name)), env=env)
+        return kubeconfigs.load(kubeconfig_of(folders.choose(places.state_dir(env), selection.name)), env=env)
     if env.get("KUBECONFIG"):
         return kubeconfigs.load(context=selection.context, env=env)
     if selection.context is not None:
         raise UsageError(f"--context {selection.context}: of which file? Give --kubeconfig or set KUBECONFIG")
-    running = [lab for lab in folders.labs(state) if _is_running(lab)]
+    running = running_labs(env)
     if not running:
         raise UsageError("no lab is running: `kubedyno up` makes one, or name a cluster with --kubeconfig")
     if len(running) > 1:
         raise UsageError(f"several labs are running ({', '.join(lab.name for lab in running)}): {_REMEDY}")
-    return kubeconfigs.load(_kubeconfig_of(running[0]), env=env)
+    return kubeconfigs.load(kubeconfig_of(running[0]), env=env)
 
 
 def lab_of(selection: Selection, *, env: Mapping[str, str] = os.environ) -> LabFolder | None:
     """The running lab of ours that is meant; None where it is another cluster, or none that is running."""
-    running = [lab for lab in folders.labs(places.state_dir(env)) if _is_running(lab)]
+    running = running_labs(env)
     if selection.name is not None:
         return next((lab for lab in running if lab.name == selection.name), None)
     file = str(selection.kubeconfig) if selection.kubeconfig is not None else env.get("KUBECONFIG")
     if file:
-        return next((lab for lab in running if _kubeconfig_of(lab).resolve() == Path(file).resolve()), None)
+        return next((lab for lab in running if kubeconfig_of(lab).resolve() == Path(file).resolve()), None)
     return running[0] if len(running) == 1 and selection.context is None else None
 
 
 def kubectl_options(selection: Selection, *, env: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """The options by which kubectl works on the same cluster."""
     lab = lab_of(selection, env=env)
-    file = _kubeconfig_of(lab) if lab is not None else selection.kubeconfig
+    file = kubeconfig_of(lab) if lab is not None else selection.kubeconfig
     options = () if file is None else ("--kubeconfig", str(file))
     return options if selection.context is None else (*options, "--context", selection.context)
 
 
-def _is_running(lab: LabFolder) -> bool:
-    status = lab.read_status()
-    return status is not None and status.state == "ready"
+def running_labs(env: Mapping[str, str] = os.environ) -> list[LabFolder]:
+    """The labs of ours that are up."""
+
+    def is_running(lab: LabFolder) -> bool:
+        status = lab.read_status()
+        return status is not None and status.state == "ready"
+
+    return [lab for lab in folders.labs(places.state_dir(env)) if is_running(lab)]
 
 
-def _kubeconfig_of(lab: LabFolder) -> Path:
+def kubeconfig_of(lab: LabFolder) -> Path:
+    """The file by which its admin reaches a lab; `UsageError` when it is not up."""
     status = lab.read_status()
     if status is None or status.state != "ready":
         state = "is just being started" if status is None else f"is {status.state}"

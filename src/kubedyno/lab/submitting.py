@@ -19,10 +19,9 @@ from kubedyno.kit.progress import Progress
 from kubedyno.kube.resources import NAMESPACES
 from kubedyno.lab import gathering, operating, selecting
 from kubedyno.lab.folders import RECORDS, LabFolder
+from kubedyno.lab.recording import recording
 from kubedyno.lab.selecting import Selection
 from kubedyno.lab.spec import NO_SCHEDULER
-from kubedyno.measure.following import Probing, following
-from kubedyno.measure.spool import Spool
 from kubedyno.model.dialects import Dialect
 from kubedyno.model.submissions import FORMAT, SubmittedFile
 from kubedyno.plane import provisioning
@@ -192,16 +191,15 @@ async def _recorded(
         yield
         return
     namespaces = {writer.place(index).namespace for index in writer.samples()}
-    with Spool(folder / RECORDS) as spool:
-        async with following(
-            client,
-            what.dialect.lifecycle.kinds,
-            spool=spool,
-            probing=Probing(namespace=min(namespaces)),
-            namespace=min(namespaces) if len(namespaces) == 1 else None,
-        ) as recording:
-            yield
-            await recording.prove()
+    async with recording(
+        client,
+        what.dialect.lifecycle.kinds,
+        folder / RECORDS,
+        probe_in=min(namespaces),
+        namespace=min(namespaces) if len(namespaces) == 1 else None,
+    ) as (recorded, _):
+        yield
+        await recorded.prove()
 
 
 def _at_the_same_lab(asked: Asked, earlier: SubmittedFile) -> Asked:

@@ -106,8 +106,8 @@ def applied(
     return merged
 
 
-def differs_in_times_only(new: Object, old: Object) -> bool:
-    """Whether a write changed nothing but when fields were written: such a write is none.
+def differs_at_most_in_times(new: Object, old: Object) -> bool:
+    """Whether a write changed nothing, or only when fields were written: such a write is none.
 
     An apply that takes a field away and gets it back as a default is one.
     """

@@ -121,7 +121,7 @@ def write(state: State, change: Change, record: Record, make: Callable[[Object],
 
 def _store(state: State, change: Change, record: Record, new: Object, old: Object) -> Record:
     new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
-    if new == old or owning.differs_in_times_only(new, old):
+    if owning.differs_at_most_in_times(new, old):
         return record
     stored = change.kind.to_stored(new)
     resource_name = change.kind.stored.full_name
