@@ -13,7 +13,7 @@ from kubedyno.kube.resources import LEASES, NODES
 
 pytestmark = pytest.mark.unit
 
-LEASE_S = 40
+LEASE_S = 30
 PERIOD_S = 10.0
 SPACE = "kube-node-lease"
 
@@ -30,7 +30,7 @@ def is_of_lease(path: str) -> bool:
     return "/leases" in path
 
 
-def test_every_node_has_one_lease_that_it_holds_and_renews_four_times_in_its_duration() -> None:
+def test_every_node_has_one_lease_that_it_holds_and_renews_three_times_in_its_duration() -> None:
     async def story(world: Yard) -> None:
         names = [f"n-{number}" for number in range(20)]
         async with world.seen(LEASES) as changes, world.playing(lease_s=LEASE_S) as simulator:
