@@ -5,6 +5,7 @@ A Job of a thousand pods has some twenty events about them, not a thousand: tool
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import Literal, TypeVar
 
 import msgspec
@@ -72,9 +73,17 @@ class Correlator:
         self._last_name_ns = 0
 
     def decide(
-        self, component: str, obj: Object, type_: EventType, reason: str, message: str, *, now_ns: int
+        self,
+        component: str,
+        obj: Object,
+        type_: EventType,
+        reason: str,
+        message: str,
+        *,
+        now_ns: int,
+        annotations: Mapping[str, str] | None = None,
     ) -> Creation | Recount | None:
-        """What to write for an event about `obj` at `now_ns`."""
+        """What to write for an event about `obj` at `now_ns`; annotations are lost when it is combined with others."""
         about = _reference(obj)
         identity = (component, *(about.get(field, "") for field in ("kind", "namespace", "name", "uid", "apiVersion")))
         key: tuple[str, ...]
@@ -86,6 +95,7 @@ class Correlator:
         if len(similar.messages) >= _SIMILAR_AT_MOST:
             similar.messages.popitem()
             key, message, reporting = (*identity, type_, reason), f"{_COMBINED}{message}", ""
+            annotations = None
         else:
             key, reporting = (*identity, type_, reason, message), component
         if not self._take_token((*identity, type_), now_ns):
@@ -96,7 +106,11 @@ class Correlator:
         event: Object = {
             "apiVersion": "v1",
             "kind": "Event",
-            "metadata": {"name": f"{about['name']}.{self._last_name_ns:x}", "namespace": namespace},
+            "metadata": {
+                "name": f"{about['name']}.{self._last_name_ns:x}",
+                "namespace": namespace,
+                **({"annotations": dict(annotations)} if annotations else {}),
+            },
             "involvedObject": about,
             "reason": reason,
             "message": message,
@@ -160,17 +174,30 @@ class Recorder:
         self._client = client
         self._clock = clock
         self._correlator = Correlator()
-        self._waiting: asyncio.Queue[tuple[str, Object, EventType, str, str]] = asyncio.Queue()
+        self._waiting: asyncio.Queue[tuple[str, Object, EventType, str, str, Mapping[str, str] | None]] = (
+            asyncio.Queue()
+        )
 
-    def record(self, component: str, obj: Object, type_: EventType, reason: str, message: str) -> None:
+    def record(
+        self,
+        component: str,
+        obj: Object,
+        type_: EventType,
+        reason: str,
+        message: str,
+        *,
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
         """Tell of something that happened to `obj` (with apiVersion and kind)."""
-        self._waiting.put_nowait((component, obj, type_, reason, message))
+        self._waiting.put_nowait((component, obj, type_, reason, message, annotations))
 
     async def run(self) -> None:
         """Write events until cancelled; one that is refused is dropped, as client-go does."""
         while True:
-            component, obj, type_, reason, message = await self._waiting.get()
-            decision = self._correlator.decide(component, obj, type_, reason, message, now_ns=self._clock.wall_ns())
+            component, obj, type_, reason, message, annotations = await self._waiting.get()
+            decision = self._correlator.decide(
+                component, obj, type_, reason, message, now_ns=self._clock.wall_ns(), annotations=annotations
+            )
             if decision is None:
                 continue
             try:

@@ -300,6 +300,9 @@ KUEUE_LOCAL_QUEUES = Resource(
 KUEUE_WORKLOADS = Resource(
     "kueue.x-k8s.io", "v1beta1", "Workload", "workloads", namespaced=True, subresources=("status",)
 )
+COSCHEDULING_POD_GROUPS = Resource(
+    "scheduling.x-k8s.io", "v1alpha1", "PodGroup", "podgroups", namespaced=True, subresources=("status",)
+)
 JOB_SETS = Resource("jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets", namespaced=True, subresources=("status",))
 PYTORCH_JOBS = Resource("kubeflow.org", "v1", "PyTorchJob", "pytorchjobs", namespaced=True, subresources=("status",))
 TRAINING_WORKLOADS = Resource(

@@ -1,11 +1,12 @@
 """How intent is written for one scheduler or one operator, and how what becomes of it is read."""
 
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
 from kubedyno.kube.resources import Resource
 from kubedyno.model.lifecycles import Lifecycle
+from kubedyno.model.queues import Queue
 from kubedyno.model.workloads import Workload
 
 Form: TypeAlias = Literal["training", "distributed", "interactive", "pvc"]
@@ -17,6 +18,20 @@ class Place(msgspec.Struct, frozen=True):
 
     namespace: str
     queue: str | None = None
+
+
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+    """What queues are written for, where a scheduler does not find it out itself."""
+
+    namespace: str = "default"
+    """Where the workloads of the queues go."""
+    gpus: float | None = None
+    """How many GPUs the nodes have; None: nobody counted."""
+    topology: str | None = None
+    """Name of the Topology object of the nodes, where they have one."""
+
+
+ANYWHERE: Final = Surroundings()
 
 
 class Dialect(Protocol):
@@ -38,6 +53,11 @@ class Dialect(Protocol):
         ...
 
     @property
+    def holds_pods_back(self) -> bool:
+        """Whether the pods of a workload are made only when the scheduler has decided for it."""
+        ...
+
+    @property
     def project_kind(self) -> Resource:
         """What a project is: there must be such an object for each, named `project_name`."""
         ...
@@ -54,8 +74,11 @@ class Dialect(Protocol):
         """The text of the template of a form: YAML with Jinja values."""
         ...
 
-    def queues(self, names: tuple[str, ...]) -> list[dict[str, Any]]:
-        """The objects that make these queues, parents first; empty where the scheduler knows no queues."""
+    def queues(self, queues: tuple[Queue, ...], around: Surroundings = ANYWHERE) -> list[dict[str, Any]]:
+        """The objects that make these queues, parents first; empty where the scheduler knows no queues.
+
+        `queues` are all that there are so far: what one is made of may depend on whether others are below it.
+        """
         ...
 
     def objects(self, workload: Workload) -> list[dict[str, Any]]:

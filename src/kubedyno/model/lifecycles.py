@@ -13,8 +13,8 @@ import msgspec
 from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import Resource
 
-Role: TypeAlias = Literal["workload", "job", "podgroup", "pod", "decision", "claim", "volume", "event"]
-"""What an object is to the workload that it belongs to."""
+Role: TypeAlias = Literal["workload", "job", "podgroup", "pod", "decision", "claim", "volume", "event", "other"]
+"""What an object is to the workload that it belongs to; `other`: it belongs to none."""
 
 Pick: TypeAlias = Literal["first", "last", "gang"]
 """Which of a workload's objects makes a step: the first, the last, or the one that completes the gang."""

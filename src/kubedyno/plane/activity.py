@@ -35,6 +35,8 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
     """Whom `managedFields` name as the owner of what it writes."""
     decides: bool = False
     """Whether a paused scheduler is one without it."""
+    settable: bool = False
+    """Whether `--set` with its name was understood when it was made."""
     ports: Mapping[str, int] = {}
     """Loopback ports that it listens on, by purpose."""
     audit: Callable[[], Mapping[str, float]] | None = None

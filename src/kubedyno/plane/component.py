@@ -9,6 +9,8 @@ from pathlib import Path
 
 import msgspec
 
+from kubedyno.plane.webhooks import Webhooks
+
 OWN_PROGRAM = "kubedyno"
 """The program of components that are kubedyno itself in a process of its own: Python, told to run this package."""
 OWN_ARGS = ("-m", "kubedyno")
@@ -33,6 +35,8 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
     contains: str = ""
     identity: str | None = None
     self_signed: bool = False
+    shows_token: bool = False
+    """Show the identity's bearer token instead of its certificate: to servers that ask the API server who it is."""
 
 
 class Component(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +70,8 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
     """Others do the same: its death is told, but does not end the lab."""
     decides: bool = False
     """The process that makes scheduling decisions: the one that pausing stops."""
+    webhooks: Webhooks | None = None
+    """What the API server calls it for."""
 
 
 def set_name(component: Component) -> str:

@@ -8,6 +8,7 @@ import aiohttp
 import msgspec
 
 from kubedyno.kit.errors import EngineError
+from kubedyno.plane import tokens
 from kubedyno.plane.component import Probe
 from kubedyno.plane.identities import Pki
 
@@ -45,7 +46,7 @@ class Prober:
         """One probe; never raises for what a server that is still starting may do."""
         context = self._context(probe) if probe.url.startswith("https:") else True
         try:
-            async with self._session.get(probe.url, ssl=context) as response:
+            async with self._session.get(probe.url, ssl=context, headers=self._headers(probe)) as response:
                 body = await response.text(errors="replace")
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             return Answer(healthy=False, said=str(error) or type(error).__name__)
@@ -56,13 +57,18 @@ class Prober:
         """The body that the probe's URL answers with; anything but 200 is an error that names the URL."""
         context = self._context(probe) if probe.url.startswith("https:") else True
         try:
-            async with self._session.get(probe.url, ssl=context) as response:
+            async with self._session.get(probe.url, ssl=context, headers=self._headers(probe)) as response:
                 body = await response.read()
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise EngineError(f"{probe.url} could not be read: {str(error) or type(error).__name__}") from error
         if response.status != HTTPStatus.OK:
             raise EngineError(f"{probe.url} answered {response.status}: {body[:200].decode(errors='replace')}")
         return body
+
+    def _headers(self, probe: Probe) -> dict[str, str]:
+        if not (probe.shows_token and probe.identity):
+            return {}
+        return {"Authorization": f"Bearer {tokens.read(self._pki.tokens)[probe.identity]}"}
 
     def _context(self, probe: Probe) -> ssl.SSLContext:
         key = (probe.identity, probe.self_signed)

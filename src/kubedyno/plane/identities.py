@@ -15,6 +15,20 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     server: bool = False
 
 
+class Authority(msgspec.Struct, frozen=True, kw_only=True):
+    """A CA apart from the lab's own, for a program that manages its serving certificate itself and looks at both.
+
+    `pki/<name>/` gets `ca.crt`, `ca.key`, `tls.crt` and `tls.key`.
+    """
+
+    name: str
+    """Folder below `pki/`."""
+    common_name: str
+    """Of the CA; also a DNS name of it, by which such programs know it."""
+    server_names: tuple[str, ...] = ()
+    """DNS names of the serving certificate, beside the loopback address."""
+
+
 class Pki(msgspec.Struct, frozen=True, kw_only=True):
     """Where the material lies."""
 
@@ -52,3 +66,7 @@ class Pki(msgspec.Struct, frozen=True, kw_only=True):
     def key(self, name: str) -> Path:
         """Key of an identity."""
         return self.folder / f"{name}.key"
+
+    def authority(self, name: str) -> Path:
+        """Folder of an authority's certificates and keys."""
+        return self.folder / name

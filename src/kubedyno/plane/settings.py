@@ -77,11 +77,21 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def assign(document: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
-    """The document with `value` at a dotted path; a number in the path is an index of a list."""
-    head, _, rest = path.partition(".")
+    """The document with `value` at a dotted path; a number in the path is an index of a list.
+
+    A key that is there and has dots itself (`Job.batch`) is found.
+    """
+    head, rest = _split(document, path)
     result = dict(document)
     result[head] = _assigned(result.get(head), rest, value, path) if rest else value
     return result
+
+
+def _split(document: Mapping[str, Any], path: str) -> tuple[str, str]:
+    """The key of the document that the path begins with, and what follows."""
+    known = [key for key in document if "." in key and f"{path}.".startswith(f"{key}.")]
+    head = max(known, key=len) if known else path.partition(".")[0]
+    return head, path[len(head) + 1 :]
 
 
 def _assigned(below: Any, path: str, value: Any, whole: str) -> Any:
@@ -97,11 +107,13 @@ def _assigned(below: Any, path: str, value: Any, whole: str) -> Any:
 
 def lookup(document: Any, path: str) -> Any:
     """The value at a dotted path; None where there is nothing."""
-    for part in path.split("."):
-        if isinstance(document, list) and part.isdigit() and int(part) < len(document):
-            document = document[int(part)]
-        elif isinstance(document, Mapping):
-            document = document.get(part)
+    while path:
+        if isinstance(document, Mapping):
+            head, path = _split(document, path)
+            document = document.get(head)
+        elif isinstance(document, list):
+            index, _, path = path.partition(".")
+            document = document[int(index)] if index.isdigit() and int(index) < len(document) else None
         else:
             return None
     return document

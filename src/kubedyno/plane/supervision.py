@@ -12,6 +12,8 @@ import signal
 from collections.abc import AsyncIterator, Iterable, Mapping
 from pathlib import Path
 
+import msgspec
+
 from kubedyno.client.errors import Unreachable
 from kubedyno.kit import tasks
 from kubedyno.kit.clock import NS_PER_S, Clock
@@ -55,8 +57,11 @@ class Supervisor:
         """The running processes by component name."""
         return {name: process for name, process in self._processes.items() if process.running}
 
-    async def start(self, components: Iterable[Component]) -> None:
-        """Start the components, each when those in its `after` are healthy; return when all are."""
+    async def start(self, components: Iterable[Component], *, is_at_work: bool = True) -> None:
+        """Start the components, each when those in its `after` are healthy; return when all are.
+
+        Without `is_at_work` it is enough that they answer.
+        """
         wanted = tuple(components)
         for component in wanted:
             self._components[component.name] = component
@@ -66,14 +71,14 @@ class Supervisor:
             for name in component.after:
                 if name in healthy:
                     await healthy[name].wait()
-            await self._start_one(component)
+            await self._start_one(component, is_at_work=is_at_work)
             healthy[component.name].set()
 
         async with tasks.owning() as group:
             for component in wanted:
                 group.create_task(one(component), name=f"start {component.name}")
 
-    async def _start_one(self, component: Component) -> None:
+    async def _start_one(self, component: Component, *, is_at_work: bool) -> None:
         for file in component.files:
             file.path.parent.mkdir(parents=True, exist_ok=True)
             write_atomic(file.path, file.text, mode=file.mode)
@@ -85,7 +90,7 @@ class Supervisor:
         self._expected_to_end.discard(component.name)
         self.lost.pop(component.name, None)
         self._watchers.create_task(self._watch(process), name=f"watch {component.name}")
-        await self._healthy(process)
+        await self._healthy(process, is_at_work=is_at_work)
         self._healthy_once.add(component.name)
         took_s = (self._clock.monotonic_ns() - process.started_ns) / NS_PER_S
         _log.debug("healthy", component=component.name, pid=process.pid, after_s=f"{took_s:.2f}")
@@ -101,11 +106,13 @@ class Supervisor:
             raise failure
         self.lost[name] = str(failure)
 
-    async def _healthy(self, process: Process) -> None:
+    async def _healthy(self, process: Process, *, is_at_work: bool) -> None:
         """Return when the component's probe succeeds; its exit is raised by its watcher."""
         probe = process.component.ready
         if probe is None:
             return
+        if not is_at_work:
+            probe = msgspec.structs.replace(probe, contains="")
         deadline_ns = self._clock.monotonic_ns() + process.component.start_timeout_s * NS_PER_S
         answer = await self._prober.ask(probe)
         while not answer.healthy:
@@ -130,9 +137,12 @@ class Supervisor:
                         _log.debug("stopping", component=component.name, pid=process.pid)
                         group.create_task(process.stop(), name=f"stop {component.name}")
 
-    async def restart(self, names: Iterable[str]) -> None:
-        """Start stopped components again, with the same data."""
-        await self.start(self._components[name] for name in names)
+    async def restart(self, names: Iterable[str], *, is_at_work: bool = True) -> None:
+        """Start stopped components again, with the same data.
+
+        Without `is_at_work` it is enough that they answer: a scheduler's first cycle takes as long as there is work.
+        """
+        await self.start((self._components[name] for name in names), is_at_work=is_at_work)
 
     def send(self, names: Iterable[str], number: signal.Signals) -> None:
         """Send a signal to running components."""

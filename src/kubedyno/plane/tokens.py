@@ -28,3 +28,9 @@ def create(path: Path, identities: Sequence[Identity]) -> Mapping[str, str]:
         rows.writerow((tokens[identity.name], identity.user, identity.name, ",".join(identity.groups)))
     write_atomic(path, text.getvalue(), mode=0o600)
     return tokens
+
+
+def read(path: Path) -> dict[str, str]:
+    """The tokens of a file that `create` wrote, by identity."""
+    with path.open(newline="") as file:
+        return {row[2]: row[0] for row in csv.reader(file)}

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from kubedyno.model.dialects import Dialect
+from kubedyno.model.features import Feature
 from kubedyno.model.settings import Setting
 from kubedyno.plane.activity import Activity
 from kubedyno.plane.component import Component, Probe
@@ -53,12 +54,28 @@ class Scheduler(Protocol):
         ...
 
     @property
+    def lacks(self) -> Mapping[Feature, str]:
+        """What it cannot express, and why; scenarios that need it are not applicable."""
+        ...
+
+    def lacks_with(self, definitions: Iterable[dict[str, Any]]) -> Mapping[Feature, str]:
+        """What it cannot express on a server that has these CustomResourceDefinitions; `lacks` and more."""
+        ...
+
+    @property
     def engines(self) -> tuple[str, ...]:
         """The engines it can be mounted on."""
         ...
 
-    def activities(self, *, cycle_s: float) -> tuple[Activity, ...]:
-        """What of it runs in the lab's own process; `cycle_s` is what a cycle of its decisions costs there."""
+    def activities(self, site: Site, *, cycle_s: float) -> tuple[Activity, ...]:
+        """What of it runs in the lab's own process; `cycle_s` is what a cycle of its decisions costs there.
+
+        `site.settings` are understood under the names of those that are `settable`.
+        """
+        ...
+
+    def definitions(self) -> list[dict[str, Any]]:
+        """CustomResourceDefinitions of our own that must be served; those of `asset_groups` aside."""
         ...
 
     def base_objects(self) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from kubedyno.kit.clock import RealClock
 from kubedyno.kit.errors import EngineError
-from kubedyno.plane import health, pki
+from kubedyno.plane import health, pki, tokens
 from kubedyno.plane.component import Probe
 from kubedyno.plane.health import Answer, Prober
 from kubedyno.plane.identities import Identity, Pki
@@ -32,6 +32,8 @@ async def handle(request: web.Request) -> web.Response:
         peer = transport.get_extra_info("peercert") or {}
         names = [value for part in peer.get("subject", ()) for key, value in part if key == "commonName"]
         return web.Response(text=",".join(names) or "nobody")
+    if request.path == "/token":
+        return web.Response(text=request.headers.get("Authorization", "none"))
     if request.path == "/hang":
         transport.abort()
     if request.path == "/bytes":
@@ -151,3 +153,10 @@ async def test_a_server_that_never_answers_is_given_up(material: Pki, monkeypatc
         await left.wait()
     assert not answer.healthy
     assert answer.said
+
+
+async def test_who_is_asked_by_token_gets_that_of_the_identity(material: Pki, prober: Prober, plain: str) -> None:
+    shown = tokens.create(material.tokens, (ADMIN,))
+    asking = Probe(url=f"{plain}/token", identity="admin", shows_token=True)
+    assert await prober.fetch(asking) == f"Bearer {shown['admin']}".encode()
+    assert await prober.fetch(Probe(url=f"{plain}/token", identity="admin")) == b"none"

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from cryptography.x509.verification import Criticality, ExtensionPolicy, PolicyBuilder, Store, VerificationError
 
 from kubedyno.kit.clock import NS_PER_S, VirtualClock
 from kubedyno.plane import pki
-from kubedyno.plane.identities import Identity, Pki
+from kubedyno.plane.identities import Authority, Identity, Pki
 
 pytestmark = pytest.mark.unit
 
@@ -154,3 +154,23 @@ def test_service_account_keys_are_a_pair(material: Pki) -> None:
 def test_a_folder_that_is_there_is_not_written_over(material: Pki) -> None:
     with pytest.raises(FileExistsError):
         pki.create(material.folder, (), clock=VirtualClock())
+
+
+def test_an_authority_has_a_ca_of_its_own_name_and_a_serving_certificate(tmp_path: Path) -> None:
+    authority = Authority(name="theirs", common_name="their-ca", server_names=("hooks.theirs.svc",))
+    clock = VirtualClock(round(NOW.timestamp()) * NS_PER_S)
+    made = pki.create(tmp_path / "pki", (ADMIN,), clock=clock, authorities=(authority,)).authority("theirs")
+    assert sorted(path.name for path in made.iterdir()) == ["ca.crt", "ca.key", "tls.crt", "tls.key"]
+    assert {stat.S_IMODE((made / name).stat().st_mode) for name in ("ca.key", "tls.key")} == {0o600}
+    ca = certificate(made / "ca.crt")
+    names = ca.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == ["their-ca"]
+    verifier = PolicyBuilder().store(Store([ca])).time(NOW).build_server_verifier(x509.DNSName("hooks.theirs.svc"))
+    served = certificate(made / "tls.crt")
+    verifier.verify(served, [])
+    addresses = served.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert ipaddress.ip_address("127.0.0.1") in addresses.get_values_for_type(x509.IPAddress)
+    assert (made / "ca.key").read_text().startswith("-----BEGIN RSA PRIVATE KEY-----")
+    key = serialization.load_pem_private_key((made / "ca.key").read_bytes(), password=None)
+    assert isinstance(key, rsa.RSAPrivateKey)
+    assert key.public_key() == ca.public_key()

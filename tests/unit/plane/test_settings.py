@@ -175,3 +175,11 @@ def test_an_index_outside_of_the_list_is_refused(index: str) -> None:
 @pytest.mark.parametrize("path", ["x", "a.x", "a.b.c", "list.1", "list.x", "list.0.y"])
 def test_where_there_is_nothing_nothing_is_found(path: str) -> None:
     assert lookup({"a": {"b": 1}, "list": [1]}, path) is None
+
+
+def test_keys_that_have_dots_themselves_are_found() -> None:
+    document = {"workers": {"Job.batch": 5, "Job": {"batch": 1}, "Pod": 5}}
+    changed = assign(document, "workers.Job.batch", 20)
+    assert changed == {"workers": {"Job.batch": 20, "Job": {"batch": 1}, "Pod": 5}}
+    assert lookup(changed, "workers.Job.batch") == 20
+    assert assign({}, "workers.Job.batch", 1) == {"workers": {"Job": {"batch": 1}}}

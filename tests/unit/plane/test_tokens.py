@@ -25,3 +25,9 @@ def test_each_identity_has_a_token_of_its_own_in_the_api_servers_format(tmp_path
         [shown["binder"], "system:serviceaccount:kai:binder", "binder", ""],
     ]
     assert len(set(shown.values())) == len(shown)
+
+
+def test_what_was_written_can_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "tokens.csv"
+    shown = tokens.create(path, (Identity(name="a", user="u", groups=("g", "h")), Identity(name="b", user="v")))
+    assert tokens.read(path) == shown

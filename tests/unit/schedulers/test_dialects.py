@@ -11,10 +11,14 @@ from kubedyno.kit.errors import UsageError
 from kubedyno.kube.resources import KAI_QUEUES, KUEUE_LOCAL_QUEUES, NAMESPACES
 from kubedyno.model.dialects import Form, Place
 from kubedyno.model.lifecycles import STEPS
-from kubedyno.model.workloads import Workload
+from kubedyno.model.queues import Queue, Share
+from kubedyno.model.workloads import Closeness, Group, Workload
 from kubedyno.schedulers import SCHEDULERS
 from kubedyno.schedulers.dialects import DIALECTS, find
 from kubedyno.schedulers.dialects.following import EVERYTHING
+from kubedyno.schedulers.kai.capabilities import lacking
+from kubedyno.sim import marks
+from kubedyno.sim.devices.classes import device_classes
 
 pytestmark = pytest.mark.unit
 
@@ -37,7 +41,7 @@ def pod_specs(found: Any) -> Iterator[dict[str, Any]]:
 
 def test_the_dialects() -> None:
     assert NAMES == [
-        "job", "jobset", "kai", "kube", "kueue", "podgroup", "pods", "pytorchjob", "reference", "runai",
+        "job", "jobset", "kai", "kube", "kueue", "plugins", "podgroup", "pods", "pytorchjob", "reference", "runai",
     ]  # fmt: skip
 
 
@@ -184,18 +188,130 @@ def test_intent_becomes_objects_of_as_many_pods(name: str, pods: int) -> None:
     assert {obj["metadata"]["namespace"] for obj in objects} == {"here"}
 
 
+WRITES_JOBS = ("kai", "kube", "plugins", "reference")
+
+
+@pytest.mark.parametrize("name", WRITES_JOBS)
+def test_a_single_pod_that_is_to_come_back_is_a_job(name: str) -> None:
+    shape = Workload(name="w", namespace="here", as_job=True, runs_for="20s", labels={"kubedyno/run": "r"})
+    (job,) = DIALECTS.get(name).objects(shape)
+    assert job["kind"] == "Job"
+    assert job["spec"]["backoffLimit"] > 1000
+    template = job["spec"]["template"]
+    assert template["metadata"]["annotations"] == {marks.DURATION: "20s"}
+    assert job["metadata"]["labels"]["kubedyno/run"] == template["metadata"]["labels"]["kubedyno/run"] == "r"
+
+
+@pytest.mark.parametrize("name", WRITES_JOBS)
+def test_a_gang_is_no_job(name: str) -> None:
+    kinds = [made["kind"] for made in DIALECTS.get(name).objects(Workload(name="w", pods=2, as_job=True))]
+    assert kinds == ["PodGroup", "Pod", "Pod"]
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - LAUNCHERS))
+def test_pods_say_priority_nodes_and_notes(name: str) -> None:
+    shape = Workload(name="w", priority="build", node_selector={"disk": "ssd"}, annotations={"note": "x"})
+    (spec,) = pod_specs(DIALECTS.get(name).objects(shape))
+    assert spec.get("priorityClassName") == (None if name == "kueue" else "build")
+    assert spec["nodeSelector"] == {"disk": "ssd"}
+    assert any(told.get("note") == "x" for told in annotations(DIALECTS.get(name).objects(shape)))
+
+
+def annotations(found: Any) -> Iterator[dict[str, str]]:
+    """The annotations of pods and of their templates."""
+    if isinstance(found, dict):
+        if "containers" in (found.get("spec") or {}):
+            yield (found.get("metadata") or {}).get("annotations") or {}
+        for value in found.values():
+            yield from annotations(value)
+    elif isinstance(found, list):
+        for value in found:
+            yield from annotations(value)
+
+
+@pytest.mark.parametrize("name", sorted({*WRITES_JOBS, "podgroup", "pods", "job"}))
+@pytest.mark.parametrize("as_job", [False, True])
+def test_claims_come_from_a_template_that_is_there_first(name: str, as_job: bool) -> None:
+    shape = Workload(name="w", namespace="here", gpus=0, claims=3, as_job=as_job, labels={"kubedyno/run": "r"})
+    template, *others = DIALECTS.get(name).objects(shape)
+    assert template["kind"] == "ResourceClaimTemplate"
+    assert template["metadata"]["labels"] == {"kubedyno/workload": "w", "kubedyno/run": "r"}
+    (request,) = template["spec"]["spec"]["devices"]["requests"]
+    assert request["exactly"] == {"deviceClassName": "gpu.nvidia.com", "count": 3}
+    assert request["exactly"]["deviceClassName"] in {made["metadata"]["name"] for made in device_classes()}
+    (spec,) = pod_specs(others)
+    (claim,) = spec["resourceClaims"]
+    assert claim["resourceClaimTemplateName"] == template["metadata"]["name"]
+    assert spec["containers"][0]["resources"]["claims"] == [{"name": claim["name"]}]
+    assert "nvidia.com/gpu" not in spec["containers"][0]["resources"]["requests"]
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - {"kai", "reference"} - LAUNCHERS))
+def test_a_part_of_a_gpu_is_refused_where_there_are_no_words_for_it(name: str) -> None:
+    with pytest.raises(UsageError, match=rf"asks for 0\.5 of a GPU, for which dialect {name} has no words"):
+        DIALECTS.get(name).objects(Workload(name="w", fraction=0.5))
+
+
+@pytest.mark.parametrize("name", ["job", "jobset", "pytorchjob"])
+def test_groups_are_refused_where_one_template_makes_all_pods(name: str) -> None:
+    groups = (Group(name="a", pods=1), Group(name="b", pods=2))
+    with pytest.raises(UsageError, match="workload w has groups, which cannot be made from one template"):
+        DIALECTS.get(name).objects(Workload(name="w", groups=groups))
+
+
+def test_the_reference_groups_a_pod_only_where_it_cannot_speak_for_itself() -> None:
+    dialect = DIALECTS.get("reference")
+    (pod,) = dialect.objects(Workload(name="w", queue="q", fraction=0.5))
+    assert pod["spec"]["schedulerName"] == "default-scheduler"
+    assert pod["metadata"]["labels"]["kai.scheduler/queue"] == "q"
+    assert pod["metadata"]["annotations"]["gpu-fraction"] == "0.5"
+    near = Closeness(topology="t", preferred="rack")
+    for shape in (
+        Workload(name="w", closeness=near),
+        Workload(name="w", preemptible=False),
+        Workload(name="w", pods=2),
+    ):
+        group, *pods = dialect.objects(shape)
+        assert (group["apiVersion"], group["kind"]) == ("scheduling.run.ai/v2alpha2", "PodGroup")
+        assert {one["metadata"]["annotations"]["pod-group-name"] for one in pods} == {"w"}
+
+
+def test_the_reference_writes_gangs_and_queues_as_kai_has_them() -> None:
+    groups = (Group(name="a", pods=1), Group(name="b", pods=2, least=1))
+    shape = Workload(name="w", queue="q", groups=groups, priority="build", preemptible=True)
+    (ours, *_), (theirs, *_) = (DIALECTS.get(name).objects(shape) for name in ("reference", "kai"))
+    assert ours == theirs
+    wanted = (Queue(name="a", gpu=Share(quota=8, limit=16)), Queue(name="b", parent="a"))
+    assert DIALECTS.get("reference").queues(wanted) == DIALECTS.get("kai").queues(wanted)
+
+
+def test_the_definitions_of_the_reference_are_of_all_kinds_that_it_reads() -> None:
+    found = {made["metadata"]["name"]: made for made in SCHEDULERS.get("reference").definitions()}
+    assert list(found) == [
+        "noderesourcetopologies.topology.node.k8s.io",
+        "podgroups.scheduling.run.ai",
+        "queues.scheduling.run.ai",
+        "topologies.kai.scheduler",
+        "topologies.kueue.x-k8s.io",
+    ]
+    assert lacking(found.values()) == {}
+    for name in ("kai", "kube-scheduler"):
+        assert SCHEDULERS.get(name).definitions() == []
+
+
 @pytest.mark.parametrize(
     ("name", "kinds"),
     [
         ("kai", ["Queue", "Queue"]),
+        ("reference", ["Queue", "Queue"]),
         ("runai", ["Queue", "Queue"]),
-        ("kueue", ["ResourceFlavor", "ClusterQueue", "LocalQueue", "ClusterQueue", "LocalQueue"]),
+        ("kueue", ["ResourceFlavor", "Cohort", "ClusterQueue", "LocalQueue", "ClusterQueue", "LocalQueue"]),
         ("kube", []),
         ("pods", []),
     ],
 )
 def test_queues_are_objects_where_the_dialect_knows_them(name: str, kinds: list[str]) -> None:
-    assert [obj["kind"] for obj in DIALECTS.get(name).queues(("a", "b"))] == kinds
+    assert [obj["kind"] for obj in DIALECTS.get(name).queues((Queue(name="a"), Queue(name="b")))] == kinds
     assert DIALECTS.get(name).queues(()) == []
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from kubedyno.schedulers.reference import fitting
 from kubedyno.schedulers.reference.fitting import GPU
+from kubedyno.schedulers.reference.nodes_table import facts_of
 
 pytestmark = pytest.mark.unit
 
@@ -54,7 +55,7 @@ def node(*, labels: dict[str, str] | None = None, **spec: Any) -> dict[str, Any]
     ],
 )
 def test_what_a_pod_takes(given: dict[str, Any], requests: dict[str, int]) -> None:
-    assert fitting.requests_of(given) == requests
+    assert dict(fitting.needs_of(given).requests) == requests
 
 
 def test_pods_of_one_template_have_equal_needs() -> None:
@@ -81,23 +82,6 @@ def test_pods_of_one_template_have_equal_needs() -> None:
 )
 def test_what_a_node_has_is_what_it_allocates(status: dict[str, Any], amounts: dict[str, int]) -> None:
     assert fitting.allocatable_of({"metadata": {"name": "n"}, "status": status}) == amounts
-
-
-@pytest.mark.parametrize(
-    ("node_name", "phase", "holding"),
-    [
-        ("n", "Pending", True),
-        ("n", "Running", True),
-        ("n", None, True),
-        ("n", "Succeeded", False),
-        ("n", "Failed", False),
-        ("", "Pending", False),
-        (None, "Running", False),
-    ],
-)
-def test_a_bound_pod_holds_its_node_until_it_ends(node_name: str | None, phase: str | None, holding: bool) -> None:
-    given = pod(container(), **({"nodeName": node_name} if node_name is not None else {}))
-    assert fitting.is_holding({**given, "status": {"phase": phase} if phase else {}}) is holding
 
 
 def taint(effect: str = "NoSchedule", key: str = "gpu", **more: str) -> dict[str, Any]:
@@ -175,28 +159,7 @@ ZONED = node(labels={"zone": "a", "size": "8"})
     ],
 )
 def test_whether_a_node_may_be_used(given: dict[str, Any], spec: dict[str, Any], said: str) -> None:
-    found = fitting.admits(given, fitting.needs_of(pod(container(), **spec)))
+    facts = facts_of(given)
+    needs = fitting.needs_of(pod(container(), **spec))
+    found = fitting.refused(given["metadata"]["name"], facts.labels, facts.taints, facts.unschedulable, needs)
     assert found.startswith(said) if said else found == ""
-
-
-@pytest.mark.parametrize(
-    ("free", "lacking"),
-    [
-        ({"cpu": 2000, GPU: 1000, "pods": 1000}, []),
-        ({"cpu": 1999, GPU: 1000, "pods": 1000}, ["Insufficient cpu"]),
-        ({"cpu": 2000, "pods": 1000}, [f"Insufficient {GPU}"]),
-        ({"cpu": 2000, GPU: 1000, "pods": 0}, ["Too many pods"]),
-        ({"cpu": 2000, GPU: -1000, "pods": 5000}, [f"Insufficient {GPU}"]),
-        ({}, ["Insufficient cpu", f"Insufficient {GPU}", "Too many pods"]),
-    ],
-)
-def test_what_is_lacking_is_named(free: dict[str, int], lacking: list[str]) -> None:
-    needs = fitting.needs_of(pod(container(cpu="2", gpu="1")))
-    assert sorted(fitting.lacking(free, needs)) == lacking
-    assert fitting.fits(free, needs) == (not lacking)
-
-
-def test_a_request_of_nothing_fits_where_nothing_is_left() -> None:
-    needs = fitting.needs_of(pod(container(gpu="0")))
-    assert fitting.fits({"pods": 1000, GPU: -5}, needs)
-    assert fitting.fits({"pods": 1000}, needs)

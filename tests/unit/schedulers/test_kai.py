@@ -8,9 +8,11 @@ import pytest
 import yaml
 
 from kubedyno.kit.errors import EngineError
+from kubedyno.kube.resources import KAI_POD_GROUPS, KAI_QUEUES, Resource
 from kubedyno.lab.effective import refuse_contradictions
+from kubedyno.model.queues import Queue
 from kubedyno.model.settings import Evidence, Setting
-from kubedyno.model.workloads import Workload
+from kubedyno.model.workloads import Closeness, Group, Workload
 from kubedyno.plane.component import Component, Probe, flag_values
 from kubedyno.plane.ports import counted_ports
 from kubedyno.plane.settings import with_flags
@@ -51,10 +53,19 @@ def test_identities_are_the_service_accounts_of_a_cluster() -> None:
     ("profile", "scheduler", "binder"),
     [
         ("production", {}, {}),
-        ("unthrottled", {"qps": "5000", "burst": "10000"}, {"qps": "5000", "burst": "10000"}),
+        (
+            "unthrottled",
+            {"qps": "5000", "burst": "10000", "update-pod-eviction-condition": "true"},
+            {"qps": "5000", "burst": "10000"},
+        ),
         (
             "scale",
-            {"qps": "5000", "burst": "10000", "max-consolidation-preemptees": "0"},
+            {
+                "qps": "5000",
+                "burst": "10000",
+                "max-consolidation-preemptees": "0",
+                "update-pod-eviction-condition": "true",
+            },
             {"qps": "5000", "burst": "10000", "max-concurrent-reconciles": "100"},
         ),
     ],
@@ -110,13 +121,14 @@ def test_base_objects_are_namespaces_rights_priorities_and_queues_in_order() -> 
 
 
 def test_queues_are_leaves_without_quota_below_the_root() -> None:
-    (queue,) = KAI.dialect.queues(("mine",))
+    (queue,) = KAI.dialect.queues((Queue(name="mine"),))
     unlimited = {"quota": -1, "limit": -1, "overQuotaWeight": 1}
     assert queue == {
         "apiVersion": "scheduling.run.ai/v2",
         "kind": "Queue",
         "metadata": {"name": "mine"},
         "spec": {
+            "priority": 100,
             "resources": {"gpu": unlimited, "cpu": unlimited, "memory": unlimited},
             "parentQueue": "default-parent-queue",
         },
@@ -139,6 +151,152 @@ def test_a_workload_is_a_pod_group_and_pods_that_name_it(queue: str | None, expe
         assert pod["metadata"]["annotations"] == {"pod-group-name": "w"}
         assert pod["metadata"]["labels"]["kai.scheduler/queue"] == expected
         assert pod["spec"]["schedulerName"] == "kai-scheduler"
+
+
+def test_a_group_says_all_that_a_gang_was_meant_to_be() -> None:
+    shape = Workload(
+        name="w",
+        pods=4,
+        least=2,
+        priority="build",
+        preemptible=True,
+        closeness=Closeness(topology="t", required="zone", preferred="rack"),
+    )
+    group, *pods = KAI.dialect.objects(shape)
+    assert group["spec"] == {
+        "minMember": 2,
+        "queue": "default-queue",
+        "priorityClassName": "build",
+        "preemptibility": "preemptible",
+        "topologyConstraint": {
+            "topology": "t",
+            "requiredTopologyLevel": "zone",
+            "preferredTopologyLevel": "rack",
+        },
+    }
+    assert len(pods) == 4
+
+
+def test_groups_are_sub_groups_that_their_pods_name() -> None:
+    groups = (
+        Group(name="prefill", pods=2, gpus=4, closeness=Closeness(topology="t", required="rack")),
+        Group(name="decode", pods=3, least=1, gpus=0),
+    )
+    group, *pods = KAI.dialect.objects(Workload(name="w", groups=groups, preemptible=False))
+    assert group["spec"]["minMember"] == 3
+    assert group["spec"]["preemptibility"] == "non-preemptible"
+    assert group["spec"]["subGroups"] == [
+        {"name": "prefill", "minMember": 2, "topologyConstraint": {"topology": "t", "requiredTopologyLevel": "rack"}},
+        {"name": "decode", "minMember": 1},
+    ]
+    names = [pod["metadata"]["name"] for pod in pods]
+    assert names == ["w-prefill-0", "w-prefill-1", "w-decode-0", "w-decode-1", "w-decode-2"]
+    assert [pod["metadata"]["labels"]["kai.scheduler/subgroup-name"] for pod in pods] == ["prefill"] * 2 + [
+        "decode"
+    ] * 3
+    requests = [pod["spec"]["containers"][0]["resources"]["requests"].get("nvidia.com/gpu") for pod in pods]
+    assert requests == ["4", "4", None, None, None]
+
+
+def test_a_job_says_for_its_pod_what_a_group_would() -> None:
+    shape = Workload(
+        name="w",
+        namespace="ns",
+        queue="q",
+        as_job=True,
+        priority="build",
+        preemptible=True,
+        closeness=Closeness(topology="t", required="rack"),
+        labels={"kubedyno/run": "r"},
+    )
+    (job,) = KAI.dialect.objects(shape)
+    assert (job["apiVersion"], job["kind"]) == ("batch/v1", "Job")
+    said = {"kai.scheduler/queue": "q", "kai.scheduler/preemptibility": "preemptible"}
+    labels = {"kubedyno/workload": "w", "kubedyno/run": "r", **said}
+    assert job["metadata"] == {
+        "name": "w",
+        "namespace": "ns",
+        "labels": labels,
+        "annotations": {
+            "kai.scheduler/topology": "t",
+            "kai.scheduler/topology-required-placement": "rack",
+        },
+    }
+    template = job["spec"]["template"]
+    assert template["metadata"] == {"labels": labels}
+    assert template["spec"]["priorityClassName"] == "build"
+    assert "parallelism" not in job["spec"]
+
+
+def test_a_part_of_a_gpu_is_an_annotation_and_each_pod_has_a_place_to_learn_its_gpu() -> None:
+    _, *pods = KAI.dialect.objects(Workload(name="w", pods=2, fraction=0.25))
+    for index, pod in enumerate(pods):
+        assert pod["metadata"]["annotations"] == {
+            "gpu-fraction": "0.25",
+            "runai/shared-gpu-configmap": f"w-{index}",
+            "pod-group-name": "w",
+        }
+        assert "nvidia.com/gpu" not in pod["spec"]["containers"][0]["resources"]["requests"]
+
+
+def test_all_that_it_lacks_has_a_reason() -> None:
+    assert set(KAI.lacks) == {"numa"}
+    assert all(KAI.lacks.values())
+
+
+def definition(resource: Resource, spec: dict[str, Any], *, served: bool = True) -> dict[str, Any]:
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+    version = {"name": resource.version, "served": served, "storage": True, "schema": schema}
+    return {"metadata": {"name": resource.full_name}, "spec": {"versions": [version]}}
+
+
+def fields(*names: str, **below: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {**{name: {"type": "string"} for name in names}, **below}}
+
+
+GROUPS_SPEC = fields(
+    "minMember",
+    subGroups={"type": "array", "items": fields("name", "minMember")},
+    topologyConstraint=fields("topology", "requiredTopologyLevel", "preferredTopologyLevel"),
+)
+QUEUES = definition(KAI_QUEUES, fields(resources=fields(gpu=fields("quota"))))
+TOPOLOGIES: dict[str, Any] = {"metadata": {"name": "topologies.kai.scheduler"}}
+
+
+def without(spec: dict[str, Any], name: str) -> dict[str, Any]:
+    return {**spec, "properties": {key: value for key, value in spec["properties"].items() if key != name}}
+
+
+@pytest.mark.parametrize(
+    ("definitions", "expected"),
+    [
+        ([definition(KAI_POD_GROUPS, GROUPS_SPEC), QUEUES, TOPOLOGIES], {}),
+        ([definition(KAI_POD_GROUPS, {"x-kubernetes-preserve-unknown-fields": True}), QUEUES, TOPOLOGIES], {}),
+        (
+            [definition(KAI_POD_GROUPS, without(GROUPS_SPEC, "subGroups")), QUEUES, TOPOLOGIES],
+            {"sub-groups": "PodGroup scheduling.run.ai/v2alpha2 has no field spec.subGroups.minMember here"},
+        ),
+        (
+            [definition(KAI_POD_GROUPS, GROUPS_SPEC), QUEUES],
+            dict.fromkeys(
+                ("required-topology", "preferred-topology"),
+                "neither of topologies.kueue.x-k8s.io and topologies.kai.scheduler is installed here",
+            ),
+        ),
+        (
+            [definition(KAI_POD_GROUPS, GROUPS_SPEC), TOPOLOGIES],
+            dict.fromkeys(("quotas", "reclaim"), "queues.scheduling.run.ai is not installed here"),
+        ),
+        (
+            [definition(KAI_POD_GROUPS, GROUPS_SPEC), definition(KAI_QUEUES, {}, served=False), TOPOLOGIES],
+            dict.fromkeys(
+                ("quotas", "reclaim"), "Queue scheduling.run.ai/v2 has no field spec.resources.gpu.quota here"
+            ),
+        ),
+    ],
+)
+def test_what_a_release_has_no_field_for_is_told(definitions: list[Any], expected: dict[str, str]) -> None:
+    assert KAI.lacks_with(definitions) == {**expected, **KAI.lacks}
 
 
 class CannedReader:

@@ -5,10 +5,12 @@ import msgspec
 import pytest
 import yaml
 
-from kubedyno.kit.errors import EngineError
+from kubedyno.kit.errors import EngineError, UsageError
 from kubedyno.lab.effective import refuse_contradictions
+from kubedyno.model.features import missing
+from kubedyno.model.queues import Queue
 from kubedyno.model.settings import Evidence, Setting
-from kubedyno.model.workloads import Workload
+from kubedyno.model.workloads import PRIORITIES, Closeness, Group, Workload
 from kubedyno.plane.component import Probe
 from kubedyno.plane.ports import counted_ports
 from kubedyno.plane.site import PROFILES, Site
@@ -114,15 +116,65 @@ def test_a_gang_is_a_native_pod_group_before_its_pods() -> None:
         "apiVersion": "scheduling.k8s.io/v1alpha2",
         "kind": "PodGroup",
         "metadata": {"name": "g", "namespace": "ns", "labels": {"kubedyno/workload": "g"}},
-        "spec": {"schedulingPolicy": {"gang": {"minCount": 3}}},
+        "spec": {
+            "schedulingPolicy": {"gang": {"minCount": 3}},
+            "disruptionMode": "PodGroup",
+            "priorityClassName": "train",
+        },
     }
     assert [pod["metadata"]["name"] for pod in pods] == ["g-0", "g-1", "g-2"]
     assert [pod["spec"]["schedulingGroup"] for pod in pods] == [{"podGroupName": "g"}] * 3
 
 
 def test_it_knows_no_queues() -> None:
-    assert KUBE_SCHEDULER.dialect.queues(("a", "b")) == []
-    assert KUBE_SCHEDULER.base_objects() == []
+    assert KUBE_SCHEDULER.dialect.queues((Queue(name="a"), Queue(name="b"))) == []
+    assert KUBE_SCHEDULER.definitions() == []
+
+
+def test_the_priorities_that_workloads_name_are_there() -> None:
+    objects = KUBE_SCHEDULER.base_objects()
+    assert {made["metadata"]["name"]: made["value"] for made in objects} == PRIORITIES
+    assert {(made["apiVersion"], made["kind"]) for made in objects} == {("scheduling.k8s.io/v1", "PriorityClass")}
+
+
+def test_an_elastic_gang_has_its_least_number_and_a_required_level_is_a_constraint() -> None:
+    shape = Workload(name="g", pods=5, least=2, priority="build", closeness=Closeness(topology="t", required="rack"))
+    group, *pods = KUBE_SCHEDULER.dialect.objects(shape)
+    assert group["spec"] == {
+        "schedulingPolicy": {"gang": {"minCount": 2}},
+        "disruptionMode": "PodGroup",
+        "priorityClassName": "build",
+        "schedulingConstraints": {"topology": [{"key": "rack"}]},
+    }
+    assert len(pods) == 5
+    assert {pod["spec"]["priorityClassName"] for pod in pods} == {"build"}
+
+
+@pytest.mark.parametrize(
+    ("shape", "sentence"),
+    [
+        (
+            Workload(name="g", pods=2, closeness=Closeness(topology="t", preferred="rack")),
+            "workload g prefers a topology level, but PodGroups of scheduling.k8s.io can only require one",
+        ),
+        (
+            Workload(name="g", groups=(Group(name="a", pods=1), Group(name="b", pods=1))),
+            "workload g has groups, which PodGroups of scheduling.k8s.io do not have",
+        ),
+        (
+            Workload(name="f", fraction=0.5),
+            (
+                "workload f asks for 0.5 of a GPU, for which dialect kube has no words; "
+                "ask for whole GPUs, or use kai or reference"
+            ),
+        ),
+    ],
+)
+def test_what_it_has_no_words_for_is_refused_and_not_left_out(shape: Workload, sentence: str) -> None:
+    assert missing(shape.features(), KUBE_SCHEDULER.lacks)
+    with pytest.raises(UsageError) as caught:
+        KUBE_SCHEDULER.dialect.objects(shape)
+    assert str(caught.value) == sentence
 
 
 class CannedReader:

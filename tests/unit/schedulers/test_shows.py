@@ -63,7 +63,11 @@ RECORDED: list[tuple[str, Callable[[Object], list[Shown]], set[tuple[str, str, s
     (
         "kube: a pod of a gang that does not fit",
         shows.pod,
-        {("created", "19:10:06Z", ""), ("queued", "19:10:06Z", "Unschedulable")},
+        {
+            ("created", "19:10:06Z", ""),
+            ("queued", "19:10:06Z", "Unschedulable"),
+            ("unschedulable", "19:10:06Z", "Unschedulable"),
+        },
     ),
     (
         "kube: a pod that waits for its victims",
@@ -71,6 +75,7 @@ RECORDED: list[tuple[str, Callable[[Object], list[Shown]], set[tuple[str, str, s
         {
             ("created", "19:10:18Z", ""),
             ("queued", "19:10:18Z", "Unschedulable"),
+            ("unschedulable", "19:10:18Z", "Unschedulable"),
             ("nominated", "", "default-0"),
         },
     ),
@@ -111,7 +116,11 @@ RECORDED: list[tuple[str, Callable[[Object], list[Shown]], set[tuple[str, str, s
     (
         "kube: a gang that does not fit",
         shows.native_pod_group,
-        {("created", "19:10:06Z", "3"), ("queued", "19:10:06Z", "Unschedulable")},
+        {
+            ("created", "19:10:06Z", "3"),
+            ("queued", "19:10:06Z", "Unschedulable"),
+            ("unschedulable", "19:10:06Z", "Unschedulable"),
+        },
     ),
     ("kube: a volume claim", shows.volume_claim, {("created", "19:10:06Z", "")}),
     ("kube: a bound volume claim", shows.volume_claim, {("created", "19:10:06Z", ""), ("bound", "", "pv-0")}),
@@ -131,7 +140,11 @@ RECORDED: list[tuple[str, Callable[[Object], list[Shown]], set[tuple[str, str, s
     (
         "kai: a group that does not fit",
         shows.kai_pod_group,
-        {("created", "19:12:19Z", "3"), ("queued", "19:12:20Z", "PodSchedulingErrors")},
+        {
+            ("created", "19:12:19Z", "3"),
+            ("queued", "19:12:20Z", "PodSchedulingErrors"),
+            ("unschedulable", "19:12:20Z", "PodSchedulingErrors"),
+        },
     ),
     ("kai: a decision", shows.bind_request, {("created", "19:11:57Z", "default-0")}),
     (
@@ -147,7 +160,22 @@ RECORDED: list[tuple[str, Callable[[Object], list[Shown]], set[tuple[str, str, s
     (
         "kai: a pod that does not fit",
         shows.pod,
-        {("created", "19:12:19Z", ""), ("queued", "19:12:20Z", "Unschedulable")},
+        {
+            ("created", "19:12:19Z", ""),
+            ("queued", "19:12:20Z", "Unschedulable"),
+            ("unschedulable", "19:12:20Z", "Unschedulable"),
+        },
+    ),
+    (
+        "kai: a pod whose GPUs are reclaimed",
+        shows.pod,
+        {
+            ("created", "22:53:09Z", ""),
+            ("scheduled", "22:53:12Z", ""),
+            ("running", "22:53:12Z", ""),
+            ("ready", "22:53:12Z", ""),
+            ("evicted", "22:53:13Z", "reclaim by default/owned"),
+        },
     ),
     ("kai: an eviction", shows.eviction, {("evicted", "19:12:14.904439Z", "reclaim by default/b0")}),
 ]
@@ -241,6 +269,23 @@ def test_a_pod_runs_since_its_last_container_and_until_its_last(status: Object, 
             "preemption by default-scheduler",
         ),
         ("PreemptionByScheduler", "", "preemption by the scheduler"),
+        (
+            "PreemptionByScheduler",
+            "Pod ns/a-0 was preempted by higher priority workload ns/urgent.v2",
+            "preempt by ns/urgent.v2",
+        ),
+        ("PreemptionByScheduler", "Pod ns/a-0 was preempted by workload ns/b.c.\nq uses <GPU: 8>", "reclaim by ns/b.c"),
+        ("PreemptionByScheduler", "Pod ns/a-0 was preempted by workload ns/b.", "reclaim by ns/b"),
+        (
+            "PreemptionByScheduler",
+            "Pod ns/a-0 was preempted and rescheduled due to bin packing (resource consolidation) procedure",
+            "consolidation by KAI",
+        ),
+        (
+            "PreemptionByScheduler",
+            "Workload doesn't meet the minimum required number of pods (3), evicting remaining pod: ns/a-0",
+            "stalegangeviction by KAI",
+        ),
         ("DeletionByTaintManager", "", "taint manager"),
         ("TerminationByKubelet", "The node was low on resource: memory", "kubelet"),
         ("DeletionByPodGC", "", "pod garbage collector"),
@@ -275,7 +320,7 @@ def test_a_pod_with_a_node_is_scheduled_even_if_nobody_says_when() -> None:
         (
             shows.kueue_workload,
             {"conditions": [condition("QuotaReserved", "False", reason="Pending")]},
-            {("queued", "Pending")},
+            {("queued", "Pending"), ("unschedulable", "Pending")},
         ),
         (shows.kueue_workload, {"conditions": [condition("QuotaReserved"), condition("Admitted")]}, {("admitted", "")}),
         (
@@ -314,7 +359,12 @@ def test_a_pod_with_a_node_is_scheduled_even_if_nobody_says_when() -> None:
         (
             shows.kai_pod_group,
             {"schedulingConditions": [condition("UnschedulableOnNodePool", reason="Unschedulable")]},
-            {("queued", "Unschedulable")},
+            {("queued", "Unschedulable"), ("unschedulable", "Unschedulable")},
+        ),
+        (
+            shows.native_pod_group,
+            {"conditions": [condition("PodGroupScheduled", "False", reason="SchedulerError")]},
+            {("queued", "SchedulerError")},
         ),
         (shows.kai_pod_group, {"schedulingConditions": [condition("UnschedulableOnNodePool", "False")]}, set()),
     ],

@@ -6,18 +6,20 @@ looked at.
 
 from kubedyno.kit.registry import Registry
 from kubedyno.model.dialects import Dialect
+from kubedyno.schedulers.dialects.coscheduling import COSCHEDULING
 from kubedyno.schedulers.dialects.job import JOB
 from kubedyno.schedulers.dialects.jobset import JOBSET
 from kubedyno.schedulers.dialects.kai import KAI
-from kubedyno.schedulers.dialects.kube import KUBE, REFERENCE
+from kubedyno.schedulers.dialects.kube import KUBE
 from kubedyno.schedulers.dialects.kueue import KUEUE
 from kubedyno.schedulers.dialects.podgroup import PODGROUP
 from kubedyno.schedulers.dialects.pods import PODS
 from kubedyno.schedulers.dialects.pytorchjob import PYTORCHJOB
+from kubedyno.schedulers.dialects.reference import REFERENCE
 from kubedyno.schedulers.dialects.runai import RUNAI
 
 DIALECTS: Registry[Dialect] = Registry("dialect")
-for _dialect in (KUBE, REFERENCE, KAI, KUEUE, RUNAI, JOB, JOBSET, PYTORCHJOB, PODGROUP, PODS):
+for _dialect in (KUBE, REFERENCE, KAI, KUEUE, COSCHEDULING, RUNAI, JOB, JOBSET, PYTORCHJOB, PODGROUP, PODS):
     DIALECTS.register(_dialect.name, _dialect)
 
 _SCHEDULERS = {"kube-scheduler": KUBE.name}

@@ -4,6 +4,7 @@ from typing import Final
 
 from kubedyno.kube.resources import (
     CORE_EVENTS,
+    COSCHEDULING_POD_GROUPS,
     DISTRIBUTED_WORKLOADS,
     INTERACTIVE_WORKLOADS,
     JOB_SETS,
@@ -25,6 +26,7 @@ from kubedyno.schedulers.shows.events import KAI_EVICTION, PREEMPTION
 _PODS: Final = Followed(PODS, "pod", shows.pod)
 _VOLUMES: Final = Followed(PERSISTENT_VOLUME_CLAIMS, "volume", shows.volume_claim)
 _CLAIMS: Final = Followed(RESOURCE_CLAIMS, "claim", shows.resource_claim)
+_COSCHEDULED_GROUPS: Final = Followed(COSCHEDULING_POD_GROUPS, "podgroup", shows.coscheduling_pod_group)
 _NATIVE_GROUPS: Final = Followed(POD_GROUPS, "podgroup", shows.native_pod_group)
 _PREEMPTIONS: Final = Followed(CORE_EVENTS, "event", shows.eviction, shows.subject, f"reason={PREEMPTION}")
 _KAI_GROUPS: Final = Followed(KAI_POD_GROUPS, "podgroup", shows.kai_pod_group, shows.first_owner)
@@ -42,9 +44,13 @@ RUNAI_WORKLOADS: Final = tuple(
 
 UNDER_KUBE: Final = (_PODS, _VOLUMES, _CLAIMS, _NATIVE_GROUPS, _PREEMPTIONS)
 """What becomes of pods under kube-scheduler, or one that works as it does."""
+UNDER_PLUGINS: Final = (_PODS, _VOLUMES, _CLAIMS, _COSCHEDULED_GROUPS, _PREEMPTIONS)
+"""What becomes of pods under scheduler-plugins."""
 UNDER_KAI: Final = (_PODS, _VOLUMES, _CLAIMS, _KAI_GROUPS, _DECISIONS, _KAI_EVICTIONS)
 """What becomes of pods under KAI."""
-UNDER_ANY: Final = tuple(dict.fromkeys((*UNDER_KUBE, *UNDER_KAI)))
+UNDER_REFERENCE: Final = (*UNDER_KUBE, _KAI_GROUPS, _KAI_EVICTIONS)
+"""What becomes of pods under the reference scheduler, which reads both kinds of groups."""
+UNDER_ANY: Final = tuple(dict.fromkeys((*UNDER_KUBE, *UNDER_PLUGINS, *UNDER_KAI)))
 """What becomes of pods, whoever schedules them: a server lacks the kinds of the schedulers that it does not have."""
 EVERYTHING: Final = (*UNDER_ANY, BATCH_JOBS, TRAINING_JOBS, SETS_OF_JOBS, QUEUED_WORKLOADS, *RUNAI_WORKLOADS)
 """All kinds of all dialects: for a recorder that does not know what will be submitted."""

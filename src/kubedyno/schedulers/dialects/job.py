@@ -5,7 +5,7 @@ from typing import Any
 from kubedyno.model.workloads import Workload
 from kubedyno.schedulers.dialects.following import BATCH_JOBS, UNDER_ANY
 from kubedyno.schedulers.dialects.ways import DECIDED, way
-from kubedyno.schedulers.dialects.written import WrittenDialect, metadata, parallel
+from kubedyno.schedulers.dialects.written import WrittenDialect, claims, metadata, parallel
 
 
 class JobDialect(WrittenDialect):
@@ -23,12 +23,13 @@ class JobDialect(WrittenDialect):
     def objects(self, workload: Workload) -> list[dict[str, Any]]:
         """The Job."""
         return [
+            *claims(workload),
             {
                 "apiVersion": "batch/v1",
                 "kind": "Job",
                 "metadata": metadata(workload),
                 "spec": {**parallel(workload), "template": self.pod_template(workload)},
-            }
+            },
         ]
 
 

@@ -6,7 +6,7 @@ from kubedyno.kube.resources import JOB_SETS
 from kubedyno.model.workloads import Workload
 from kubedyno.schedulers.dialects.following import BATCH_JOBS, SETS_OF_JOBS, UNDER_ANY
 from kubedyno.schedulers.dialects.ways import DECIDED, way
-from kubedyno.schedulers.dialects.written import WrittenDialect, metadata, parallel
+from kubedyno.schedulers.dialects.written import WrittenDialect, claims, metadata, parallel
 
 
 class JobSetDialect(WrittenDialect):
@@ -25,12 +25,13 @@ class JobSetDialect(WrittenDialect):
         """The JobSet."""
         job = {"spec": {**parallel(workload), "template": self.pod_template(workload)}}
         return [
+            *claims(workload),
             {
                 "apiVersion": JOB_SETS.api_version,
                 "kind": JOB_SETS.kind,
                 "metadata": metadata(workload),
                 "spec": {"replicatedJobs": [{"name": "workers", "replicas": 1, "template": job}]},
-            }
+            },
         ]
 
 

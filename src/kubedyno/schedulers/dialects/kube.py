@@ -6,11 +6,11 @@ from kubedyno.model.workloads import Workload
 from kubedyno.schedulers.dialects.following import BATCH_JOBS, UNDER_KUBE
 from kubedyno.schedulers.dialects.podgroup import grouped
 from kubedyno.schedulers.dialects.ways import SEVERAL, SINGLE, way
-from kubedyno.schedulers.dialects.written import WrittenDialect
+from kubedyno.schedulers.dialects.written import WrittenDialect, claims, is_job
 
 
 class KubeDialect(WrittenDialect):
-    """Of kube-scheduler: Jobs of one pod, gangs as PodGroups; for scenarios plain pods instead of Jobs."""
+    """Of kube-scheduler: Jobs of one pod, gangs as PodGroups; for scenarios also plain pods."""
 
     name = "kube"
     folder = "kube"
@@ -23,16 +23,13 @@ class KubeDialect(WrittenDialect):
     )
 
     def objects(self, workload: Workload) -> list[dict[str, Any]]:
-        """The PodGroup of a gang, then its pods."""
+        """A Job, a pod, or the PodGroup of a gang and then its pods."""
+        if is_job(workload):
+            return [*claims(workload), self.job(workload)]
         pods = self.pods(workload)
-        return grouped(workload, pods) if workload.is_gang else pods
-
-
-class ReferenceDialect(KubeDialect):
-    """Of our reference scheduler, which reads the same objects."""
-
-    name = "reference"
+        if workload.is_gang or workload.closeness is not None:
+            pods = grouped(workload, pods)
+        return [*claims(workload), *pods]
 
 
 KUBE = KubeDialect()
-REFERENCE = ReferenceDialect()

@@ -5,7 +5,7 @@ from typing import Any
 from kubedyno.model.workloads import Workload
 from kubedyno.schedulers.dialects.following import UNDER_ANY
 from kubedyno.schedulers.dialects.ways import DECIDED, way
-from kubedyno.schedulers.dialects.written import WrittenDialect
+from kubedyno.schedulers.dialects.written import WrittenDialect, claims
 
 
 class PodsDialect(WrittenDialect):
@@ -22,7 +22,7 @@ class PodsDialect(WrittenDialect):
 
     def objects(self, workload: Workload) -> list[dict[str, Any]]:
         """The pods."""
-        return self.pods(workload)
+        return [*claims(workload), *self.pods(workload)]
 
 
 PODS = PodsDialect()

@@ -6,7 +6,7 @@ from kubedyno.kube.resources import PYTORCH_JOBS
 from kubedyno.model.workloads import Workload
 from kubedyno.schedulers.dialects.following import TRAINING_JOBS, UNDER_ANY
 from kubedyno.schedulers.dialects.ways import DECIDED, way
-from kubedyno.schedulers.dialects.written import WrittenDialect, metadata
+from kubedyno.schedulers.dialects.written import WrittenDialect, claims, metadata
 
 _CONTAINER = "pytorch"
 """The training operator looks for a container of this name."""
@@ -30,12 +30,13 @@ class PyTorchJobDialect(WrittenDialect):
         policy = template["spec"].pop("restartPolicy")
         replicas = {"replicas": workload.pods, "restartPolicy": policy, "template": template}
         return [
+            *claims(workload),
             {
                 "apiVersion": PYTORCH_JOBS.api_version,
                 "kind": PYTORCH_JOBS.kind,
                 "metadata": metadata(workload),
                 "spec": {"pytorchReplicaSpecs": {"Worker" if workload.is_gang else "Master": replicas}},
-            }
+            },
         ]
 
 

@@ -3,9 +3,10 @@
 from typing import Any
 
 from kubedyno.kube.resources import DISTRIBUTED_WORKLOADS, TRAINING_WORKLOADS
-from kubedyno.model.dialects import Place
+from kubedyno.model.dialects import ANYWHERE, Place, Surroundings
+from kubedyno.model.queues import Queue
 from kubedyno.model.workloads import Workload
-from kubedyno.schedulers.dialects import kai
+from kubedyno.schedulers.dialects import queued
 from kubedyno.schedulers.dialects.following import BATCH_JOBS, RUNAI_WORKLOADS, TRAINING_JOBS, UNDER_ANY
 from kubedyno.schedulers.dialects.ways import DECIDED, way
 from kubedyno.schedulers.dialects.written import NAMESPACE, WORKLOAD_LABEL, WrittenDialect, metadata
@@ -33,17 +34,18 @@ class RunaiDialect(WrittenDialect):
     def place(self, project: str | None) -> Place:
         """The namespace and the queue of the project."""
         if project is None:
-            return Place(NAMESPACE, kai.DEFAULT_QUEUE)
+            return Place(NAMESPACE, queued.DEFAULT_QUEUE)
         return Place(self.project_name(project), project)
 
-    def queues(self, names: tuple[str, ...]) -> list[dict[str, Any]]:
+    def queues(self, queues: tuple[Queue, ...], around: Surroundings = ANYWHERE) -> list[dict[str, Any]]:
         """The queue of each project: Run:ai's scheduler is KAI."""
-        return kai.KAI.queues(names)
+        del around
+        return [queued.queue(one, parent=one.parent or queued.ROOT_QUEUE) for one in queues]
 
     def objects(self, workload: Workload) -> list[dict[str, Any]]:
         """A TrainingWorkload, or a DistributedWorkload whose master counts as one of the pods."""
         resource = DISTRIBUTED_WORKLOADS if workload.is_gang else TRAINING_WORKLOADS
-        queue = workload.queue or kai.DEFAULT_QUEUE
+        queue = workload.queue or queued.DEFAULT_QUEUE
         labels = {WORKLOAD_LABEL: workload.name, **workload.labels}
         spec = {
             "name": {"value": workload.name},
@@ -60,7 +62,7 @@ class RunaiDialect(WrittenDialect):
             {
                 "apiVersion": resource.api_version,
                 "kind": resource.kind,
-                "metadata": metadata(workload, **{QUEUE_LABEL: queue, kai.QUEUE_LABEL: queue}),
+                "metadata": metadata(workload, **{QUEUE_LABEL: queue, queued.QUEUE_LABEL: queue}),
                 "spec": spec,
             }
         ]

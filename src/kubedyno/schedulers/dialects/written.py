@@ -1,16 +1,21 @@
-"""What the dialects have in common: templates that are files, and projects that are namespaces."""
+"""What the dialects have in common: templates that are files, projects that are namespaces, pods and Jobs."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from kubedyno.kit.errors import UsageError
 from kubedyno.kube.resources import NAMESPACES, Resource
-from kubedyno.model.dialects import Form, Place
+from kubedyno.model.dialects import ANYWHERE, Form, Place, Surroundings
 from kubedyno.model.lifecycles import Lifecycle
-from kubedyno.model.workloads import Workload, pod
+from kubedyno.model.queues import Queue
+from kubedyno.model.workloads import Group, Workload, claim_template, pod
 
 _TEMPLATES = Path(__file__).with_name("templates")
 WORKLOAD_LABEL = "kubedyno/workload"
 NAMESPACE = "default"
+
+_EVICTIONS: Final = 1_000_000
+"""How often a Job replaces its pod: each eviction counts as a failure, and six would end it otherwise."""
 
 
 class WrittenDialect:
@@ -20,6 +25,7 @@ class WrittenDialect:
     lifecycle: Lifecycle
     folder: str
     scheduler_name: str = "default-scheduler"
+    holds_pods_back: bool = False
     project_kind: Resource = NAMESPACES
 
     def project_name(self, project: str) -> str:
@@ -35,20 +41,56 @@ class WrittenDialect:
         path = _TEMPLATES / "pvc.yaml" if form == "pvc" else _TEMPLATES / self.folder / f"{form}.yaml"
         return path.read_text()
 
-    def queues(self, names: tuple[str, ...]) -> list[dict[str, Any]]:
+    def queues(self, queues: tuple[Queue, ...], around: Surroundings = ANYWHERE) -> list[dict[str, Any]]:
         """It knows no queues."""
-        del names
+        del queues, around
         return []
 
     def pods(self, workload: Workload) -> list[dict[str, Any]]:
-        """The pods of a workload, where nothing else makes them."""
-        return [pod(workload, index, scheduler_name=self.scheduler_name) for index in range(workload.pods)]
+        """The pods of a workload, where nothing else makes them; those of its groups one group after another."""
+        if not workload.groups:
+            return [self.pod(workload, index) for index in range(workload.pods)]
+        return [self.pod(workload, index, group) for group in workload.groups for index in range(group.pods)]
+
+    def pod(self, workload: Workload, index: int, group: Group | None = None) -> dict[str, Any]:
+        """One pod of a workload, or of one of its groups."""
+        if workload.fraction is not None:
+            raise UsageError(
+                f"workload {workload.name} asks for {workload.fraction:g} of a GPU, for which dialect {self.name} has "
+                "no words; ask for whole GPUs, or use kai or reference"
+            )
+        return pod(workload, index, scheduler_name=self.scheduler_name, group=group)
 
     def pod_template(self, workload: Workload, *, container: str = "main") -> dict[str, Any]:
         """What the pods of a workload are made from, where something else makes them."""
-        made = pod(workload, 0, scheduler_name=self.scheduler_name)
+        if workload.groups:
+            raise UsageError(
+                f"workload {workload.name} has groups, which cannot be made from one template; "
+                "use a dialect that writes pods"
+            )
+        made = self.pod(workload, 0)
         made["spec"]["containers"][0]["name"] = container
-        return {"metadata": {"labels": made["metadata"]["labels"]}, "spec": made["spec"]}
+        described = {key: made["metadata"][key] for key in ("labels", "annotations") if key in made["metadata"]}
+        return {"metadata": described, "spec": made["spec"]}
+
+    def job(self, workload: Workload) -> dict[str, Any]:
+        """A Job of one pod, which it replaces as often as it is evicted."""
+        return {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": metadata(workload),
+            "spec": {"backoffLimit": _EVICTIONS, "template": self.pod_template(workload)},
+        }
+
+
+def is_job(workload: Workload) -> bool:
+    """Whether it is one pod that a Job is to make."""
+    return workload.as_job and not workload.is_gang
+
+
+def claims(workload: Workload) -> list[dict[str, Any]]:
+    """What must be there before the pods of a workload that has DRA claims; empty for others."""
+    return [claim_template(workload)] if workload.claims else []
 
 
 def metadata(workload: Workload, **labels: str) -> dict[str, Any]:

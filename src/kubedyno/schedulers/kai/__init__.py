@@ -5,13 +5,14 @@ from types import MappingProxyType
 from typing import Any
 
 from kubedyno.model.dialects import Dialect
+from kubedyno.model.features import Feature
 from kubedyno.model.settings import Setting
 from kubedyno.plane.activity import Activity
 from kubedyno.plane.component import Component
 from kubedyno.plane.identities import Identity
 from kubedyno.plane.site import Site
 from kubedyno.schedulers.dialects import kai as dialect
-from kubedyno.schedulers.kai import components, objects, readback
+from kubedyno.schedulers.kai import capabilities, components, objects, readback
 from kubedyno.schedulers.scheduler import Reader
 
 
@@ -24,12 +25,21 @@ class Kai:
     asset_groups: tuple[str, ...] = ("kai",)
     identities: tuple[Identity, ...] = components.IDENTITIES
     dialect: Dialect = dialect.KAI
+    lacks: Mapping[Feature, str] = MappingProxyType({"numa": "it does not look at NUMA zones"})
     engines: tuple[str, ...] = ("local",)  # its clients speak protobuf
 
-    def activities(self, *, cycle_s: float) -> tuple[Activity, ...]:
+    def lacks_with(self, definitions: Iterable[dict[str, Any]]) -> Mapping[Feature, str]:
+        """Also what its kinds have no field for in this release."""
+        return {**capabilities.lacking(definitions), **self.lacks}
+
+    def activities(self, site: Site, *, cycle_s: float) -> tuple[Activity, ...]:
         """All of it are processes."""
-        del cycle_s
+        del site, cycle_s
         return ()
+
+    def definitions(self) -> list[dict[str, Any]]:
+        """Its own come with its programs."""
+        return []
 
     def base_objects(self) -> list[dict[str, Any]]:
         """Namespaces, rights, priority classes and the default queues."""

@@ -112,6 +112,8 @@ def _scheduler(site: Site, name: str, file: File, after: tuple[str, ...], *, sev
                 "listen-address": f"{LOOPBACK}:{metrics}",
                 "plugin-server-port": plugins,
                 "leader-elect": True if several else None,
+                # Victims tell that they are, and by whom, before they are deleted. KAI's own default is off.
+                "update-pod-eviction-condition": None if site.profile.client_qps is None else True,
                 **_limits(site),
                 **(_TUNED_SCHEDULER if site.profile.tuned else {}),
             }

@@ -2,13 +2,11 @@
 
 from typing import Any
 
-from kubedyno.schedulers.dialects.kai import DEFAULT_QUEUE, ROOT_QUEUE, queue
+from kubedyno.schedulers.dialects.queued import base_queues
 from kubedyno.schedulers.kai.components import NAMESPACE
+from kubedyno.schedulers.priorities import priority_classes
 
 _RESERVATION = "kai-resource-reservation"
-
-# 100 and above is non-preemptible in KAI's eyes.
-_PRIORITIES = {"train": 50, "build-preemptible": 75, "build": 100, "inference": 125}
 
 
 def base() -> list[dict[str, Any]]:
@@ -33,15 +31,6 @@ def base() -> list[dict[str, Any]]:
                 }
             ],
         },
-        *(
-            {
-                "apiVersion": "scheduling.k8s.io/v1",
-                "kind": "PriorityClass",
-                "metadata": {"name": name},
-                "value": value,
-            }
-            for name, value in _PRIORITIES.items()
-        ),
-        queue(ROOT_QUEUE, parent=None),
-        queue(DEFAULT_QUEUE, parent=ROOT_QUEUE),
+        *priority_classes(),
+        *base_queues(),
     ]

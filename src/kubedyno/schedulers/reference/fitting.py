@@ -1,12 +1,12 @@
 """Whether a pod may go to a node, and what is left there: pure functions on objects and numbers."""
 
 import functools
+import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final, Protocol
 
 import msgspec
 
-from kubedyno.controllers.podfacts import is_finished
 from kubedyno.kinds.admission import totals
 from kubedyno.kube import meta
 from kubedyno.kube.codec import Object
@@ -15,15 +15,31 @@ from kubedyno.kube.quantities import Quantity
 
 GPU = "nvidia.com/gpu"
 PODS = "pods"
+FRACTION = "gpu-fraction"
+GPU_MEMORY = "gpu-memory"
+"""Annotations of pods that share a GPU."""
+
+DEVICES: Final = "device "
+"""Before the signature of devices where they stand among the resources of a node."""
+
+CUTTING: Final = frozenset({"NoSchedule", "NoExecute"})
+"""Effects of taints that keep pods away."""
+
+UNSCHEDULABLE: Final = "node(s) were unschedulable"
+UNTOLERATED: Final = "node(s) had untolerated taint(s)"
+UNWANTED: Final = "node(s) didn't match Pod's node affinity/selector"
+UNREACHED: Final = "node(s) didn't match PersistentVolume's node affinity"
+"""kube-scheduler's words for nodes that may not be used."""
 
 Amounts = dict[str, int]
 """Resources in thousandths of their units."""
 
 
-class Needs(msgspec.Struct, frozen=True):
-    """What a pod asks of a node. Pods of one template have equal needs: they are found once for all."""
+class Needs(msgspec.Struct, frozen=True, cache_hash=True):
+    """What a pod asks of a node. Pods of one template share one object: needs are found once for all."""
 
     requests: tuple[tuple[str, int], ...]
+    """Whole GPUs among them, parts of GPUs not."""
     selector: tuple[tuple[str, str], ...]
     affinity: bytes
     """The required node affinity as JSON; empty: none."""
@@ -31,35 +47,73 @@ class Needs(msgspec.Struct, frozen=True):
     """As JSON."""
     volumes: tuple[bytes, ...] = ()
     """Node selectors of its volumes as JSON, all of which must match."""
+    fraction: int = 0
+    """Thousandths of one GPU that it shares with others."""
+    gpu_memory: int = 0
+    """MiB of one GPU that it shares; what part that is depends on the node."""
+    devices: tuple[tuple[str, int], ...] = ()
+    """Devices that its claims still want: a signature and how many."""
+    claimed: int = 0
+    """How many devices its claims have."""
 
     @property
     def gpus(self) -> int:
-        """Thousandths of GPUs."""
-        return dict(self.requests).get(GPU, 0)
+        """Thousandths of GPUs: whole ones, parts as far as they are known without a node, and devices of claims."""
+        devices = 1000 * (self.claimed + sum(count for _, count in self.devices))
+        for name, amount in self.requests:
+            if name == GPU:
+                return amount + self.fraction + devices
+        return self.fraction + devices
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it takes a part of one GPU."""
+        return bool(self.fraction or self.gpu_memory)
 
 
 def needs_of(pod: Object) -> Needs:
     """The needs of a pod."""
-    spec = pod["spec"]
-    affinity = required_affinity(spec)
+    spec, annotations = pod["spec"], meta.annotations(pod)
+    told = (
+        _of_resources(spec),
+        spec.get("nodeSelector"),
+        required_affinity(spec),
+        spec.get("tolerations"),
+        annotations.get(FRACTION),
+        annotations.get(GPU_MEMORY),
+    )
+    return _needs(msgspec.json.encode(told))
+
+
+@functools.lru_cache(maxsize=4096)
+def _needs(told: bytes) -> Needs:
+    resources, selector, affinity, tolerations, fraction, memory = msgspec.json.decode(told)
     return Needs(
-        tuple(sorted(requests_of(pod).items())),
-        tuple(sorted((spec.get("nodeSelector") or {}).items())),
+        tuple(sorted(_requests(msgspec.json.encode(resources)).items())),
+        tuple(sorted((selector or {}).items())),
         msgspec.json.encode(affinity) if affinity else b"",
-        msgspec.json.encode(spec.get("tolerations") or []),
+        msgspec.json.encode(tolerations or []),
+        fraction=_thousandths(fraction),
+        gpu_memory=int(memory) if memory and memory.isdigit() else 0,
     )
 
 
-def requests_of(pod: Object) -> Amounts:
-    """What a pod takes of its node, and one place."""
-    spec = pod["spec"]
-    read = {
+def _thousandths(fraction: str | None) -> int:
+    """Of a GPU; what is no part of one is nothing, as if it had not been written."""
+    try:
+        part = float(fraction or 0)
+    except ValueError:
+        return 0
+    return math.ceil(round(part * 1000, 6)) if 0 < part < 1 else 0
+
+
+def _of_resources(spec: Object) -> Object:
+    return {
         "containers": [_read(one) for one in spec.get("containers") or ()],
         "initContainers": [_read(one) for one in spec.get("initContainers") or ()],
         "resources": spec.get("resources"),
         "overhead": spec.get("overhead"),
     }
-    return dict(_requests(msgspec.json.encode(read)))
 
 
 def _read(container: Mapping[str, Any]) -> Object:
@@ -78,33 +132,53 @@ def _requests(spec: bytes) -> Amounts:
 
 
 def allocatable_of(node: Object) -> Amounts:
-    """What a node has for pods."""
-    return {
-        name: Quantity.parse(written).milli()
-        for name, written in ((node.get("status") or {}).get("allocatable") or {}).items()
-    }
+    """What a node has for pods. Shared: do not change it."""
+    return _allocatable(msgspec.json.encode((node.get("status") or {}).get("allocatable") or {}))
 
 
-def is_holding(pod: Object) -> bool:
-    """Whether a pod takes up its node: it is bound and has not ended."""
-    return bool(pod["spec"].get("nodeName")) and not is_finished(pod)
+@functools.lru_cache(maxsize=1024)
+def _allocatable(written: bytes) -> Amounts:
+    """Nodes of one sort share one answer, which nobody changes."""
+    return {name: Quantity.parse(amount).milli() for name, amount in msgspec.json.decode(written).items()}
 
 
-def admits(node: Object, needs: Needs) -> str:
-    """Why a node may not be used, whatever is left on it, in kube-scheduler's words; empty: it may."""
-    spec, labels = node.get("spec") or {}, meta.labels(node)
-    if spec.get("unschedulable"):
-        return "node(s) were unschedulable"
-    tolerations = msgspec.json.decode(needs.tolerations)
-    for taint in spec.get("taints") or ():
-        if taint["effect"] in {"NoSchedule", "NoExecute"} and not is_tolerated(taint, tolerations):
-            return "node(s) had untolerated taint(s)"
-    if any(labels.get(name) != value for name, value in needs.selector):
-        return "node(s) didn't match Pod's node affinity/selector"
-    if needs.affinity and not _selector(needs.affinity).matches(node["metadata"]["name"], labels):
-        return "node(s) didn't match Pod's node affinity/selector"
-    if not reaches(node, needs.volumes):
-        return "node(s) didn't match PersistentVolume's node affinity"
+class Place(Protocol):
+    """Which nodes a pod may be on: `Needs` has it, and so has what is made of them."""
+
+    @property
+    def selector(self) -> tuple[tuple[str, str], ...]:
+        """Labels that the node must have."""
+        ...
+
+    @property
+    def affinity(self) -> bytes:
+        """The required node affinity as JSON; empty: none."""
+        ...
+
+    @property
+    def tolerations(self) -> bytes:
+        """As JSON."""
+        ...
+
+    @property
+    def volumes(self) -> tuple[bytes, ...]:
+        """Node selectors of volumes as JSON."""
+        ...
+
+
+def refused(name: str, labels: Mapping[str, str], taints: bytes, unschedulable: bool, place: Place) -> str:
+    """Why a node with these labels and taints (as JSON, those alone that keep pods away) may not be used."""
+    if unschedulable:
+        return UNSCHEDULABLE
+    tolerations = msgspec.json.decode(place.tolerations)
+    if any(not is_tolerated(taint, tolerations) for taint in msgspec.json.decode(taints)):
+        return UNTOLERATED
+    if any(labels.get(key) != value for key, value in place.selector):
+        return UNWANTED
+    if place.affinity and not _selector(place.affinity).matches(name, labels):
+        return UNWANTED
+    if not all(_selector(one).matches(name, labels) for one in place.volumes):
+        return UNREACHED
     return ""
 
 
@@ -116,17 +190,3 @@ def reaches(node: Object, volumes: tuple[bytes, ...]) -> bool:
 @functools.lru_cache(maxsize=1024)
 def _selector(affinity: bytes) -> NodeSelector:
     return NodeSelector.read(msgspec.json.decode(affinity))
-
-
-def fits(free: Amounts, needs: Needs) -> bool:
-    """Whether what is left is enough."""
-    return all(amount <= free.get(name, 0) for name, amount in needs.requests if amount)
-
-
-def lacking(free: Amounts, needs: Needs) -> list[str]:
-    """The resources of which too little is left, in kube-scheduler's words."""
-    return [
-        "Too many pods" if name == PODS else f"Insufficient {name}"
-        for name, amount in needs.requests
-        if amount > free.get(name, 0)
-    ]

@@ -5,6 +5,7 @@ Pure functions on objects as the API server sends them, called for each change o
 """
 
 from kubedyno.schedulers.shows.claims import resource_claim, volume_claim
+from kubedyno.schedulers.shows.coscheduling import coscheduling_pod_group
 from kubedyno.schedulers.shows.events import eviction, subject
 from kubedyno.schedulers.shows.gangs import bind_request, first_owner, kai_pod_group, native_pod_group
 from kubedyno.schedulers.shows.jobs import job, job_set, pytorch_job, runai_workload
@@ -13,6 +14,7 @@ from kubedyno.schedulers.shows.pods import pod
 
 __all__ = [
     "bind_request",
+    "coscheduling_pod_group",
     "eviction",
     "first_owner",
     "job",

@@ -1,10 +1,13 @@
 """What many kinds show alike: that they were created, and conditions that are true."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from kubedyno.kube.codec import Object
 from kubedyno.model.lifecycles import Shown
+
+UNSCHEDULABLE: Final = "Unschedulable"
+"""Reason of pods and native groups that were looked at, and for which there is no room."""
 
 
 def created(obj: Object, detail: str = "") -> Shown:

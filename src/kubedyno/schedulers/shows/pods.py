@@ -1,13 +1,14 @@
 """What a pod shows."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from kubedyno.kube.codec import Object
 from kubedyno.model.lifecycles import Shown
-from kubedyno.schedulers.shows.conditions import since
+from kubedyno.schedulers.shows.conditions import UNSCHEDULABLE, since
 
-_WAITING: Final = frozenset({"Unschedulable", "SchedulingGated"})
+_GATED: Final = "SchedulingGated"
 
 _EVICTORS: Final = {
     "EvictionByEvictionAPI": "eviction API",
@@ -16,24 +17,32 @@ _EVICTORS: Final = {
     "TerminationByKubelet": "kubelet",
 }
 
+_KAI_SENTENCES: Final = (
+    (re.compile(r" was preempted by higher priority workload (\S+)"), "preempt"),
+    (re.compile(r" was preempted by workload (\S+)\.(?:\n|$)"), "reclaim"),
+    (re.compile(r" due to bin packing "), "consolidation"),
+    (re.compile(r"^Workload doesn't meet the minimum required number of pods"), "stalegangeviction"),
+)
+"""What KAI says to victims of each of its actions, and for whom, where it says so."""
+
 _FINISHED: Final = {"Succeeded": "succeeded", "Failed": "failed"}
 
 
 def pod(obj: Object) -> list[Shown]:
-    """Created, queued, nominated, scheduled, running, ready, evicted, succeeded, failed.
+    """Created, queued, unschedulable, nominated, scheduled, running, ready, evicted, succeeded, failed.
 
-    `queued` only shows until it is bound, `nominated` until then or until the nomination is taken back. `ready` is gone
-    once it has finished.
+    `queued` and `unschedulable` only show until it is bound, `nominated` until then or until the nomination is taken
+    back. `ready` is gone once it has finished.
     """
     status = obj.get("status") or {}
     found = [Shown("created", obj["metadata"].get("creationTimestamp") or "")]
     is_told = False
     for condition in status.get("conditions") or ():
         reader = _READERS.get(condition["type"])
-        shown = reader(condition) if reader is not None else None
-        if shown is not None:
-            found.append(shown)
-            is_told |= shown.phase == "scheduled"
+        if reader is not None:
+            shown = reader(condition)
+            found += shown
+            is_told |= bool(shown) and shown[0].phase == "scheduled"
     if obj["spec"].get("nodeName") and not is_told:
         found.append(Shown("scheduled"))
     if status.get("nominatedNodeName"):
@@ -49,28 +58,35 @@ def pod(obj: Object) -> list[Shown]:
     return found
 
 
-def _placed(condition: Mapping[str, Any]) -> Shown | None:
+def _placed(condition: Mapping[str, Any]) -> tuple[Shown, ...]:
     if condition.get("status") == "True":
-        return Shown("scheduled", since(condition))
+        return (Shown("scheduled", since(condition)),)
     reason = condition.get("reason")
-    return Shown("queued", since(condition), reason) if reason in _WAITING else None
+    if reason == UNSCHEDULABLE:
+        return Shown("queued", since(condition), reason), Shown("unschedulable", since(condition), reason)
+    return (Shown("queued", since(condition), reason),) if reason == _GATED else ()
 
 
-def _ready(condition: Mapping[str, Any]) -> Shown | None:
-    return Shown("ready", since(condition)) if condition.get("status") == "True" else None
+def _ready(condition: Mapping[str, Any]) -> tuple[Shown, ...]:
+    return (Shown("ready", since(condition)),) if condition.get("status") == "True" else ()
 
 
-def _disrupted(condition: Mapping[str, Any]) -> Shown | None:
-    return Shown("evicted", since(condition), _evictor(condition)) if condition.get("status") == "True" else None
+def _disrupted(condition: Mapping[str, Any]) -> tuple[Shown, ...]:
+    return (Shown("evicted", since(condition), _evictor(condition)),) if condition.get("status") == "True" else ()
 
 
 def _evictor(condition: Mapping[str, Any]) -> str:
-    """By whom; a scheduler says its name before the colon of its message."""
+    """By whom: KAI tells it in sentences, others say their name before the colon of their message."""
     reason: str = condition.get("reason") or ""
-    if reason == "PreemptionByScheduler":
-        scheduler, colon, _ = (condition.get("message") or "").partition(":")
-        return f"preemption by {scheduler}" if colon else "preemption by the scheduler"
-    return _EVICTORS.get(reason, reason)
+    if reason != "PreemptionByScheduler":
+        return _EVICTORS.get(reason, reason)
+    message: str = condition.get("message") or ""
+    for sentence, action in _KAI_SENTENCES:
+        told = sentence.search(message)
+        if told:
+            return f"{action} by {told[1] if told.re.groups else 'KAI'}"
+    scheduler, colon, _ = message.partition(":")
+    return f"preemption by {scheduler}" if colon else "preemption by the scheduler"
 
 
 def _started(status: Mapping[str, Any]) -> str:
@@ -94,7 +110,7 @@ def _ended(status: Mapping[str, Any]) -> str:
     return latest
 
 
-_READERS: Final[Mapping[str, Callable[[Mapping[str, Any]], Shown | None]]] = {
+_READERS: Final[Mapping[str, Callable[[Mapping[str, Any]], tuple[Shown, ...]]]] = {
     "PodScheduled": _placed,
     "Ready": _ready,
     "DisruptionTarget": _disrupted,
