@@ -1,5 +1,6 @@
 """A proxy before a real API server that fails in the ways a server can: for clients that must bear it."""
 
+import asyncio
 import random
 import ssl
 from collections import Counter
@@ -36,6 +37,8 @@ class FaultProxy:
 
     def __init__(self, upstream: HttpTransport, context: ssl.SSLContext, authority: Authority, seed: int) -> None:
         self.counts: Counter[str] = Counter()
+        self.watch_delay_s = 0.0
+        """News is held back for so long before it is passed on."""
         self._upstream = upstream
         self._context = context
         self._authority = authority
@@ -106,6 +109,7 @@ class FaultProxy:
             answer = web.StreamResponse(status=stream.status, headers={"Content-Type": "application/json"})
             await answer.prepare(request)
             async for chunk in stream.chunks:
+                await asyncio.sleep(self.watch_delay_s)
                 await answer.write(chunk)
             return answer
 

@@ -52,7 +52,10 @@ SERIES: tuple[Column, ...] = (
         "series",
         "string",
         "What: `cpu_s` (CPU seconds used so far), `memory_bytes` (resident), `watch_lag_s` (seconds from the writing "
-        "of a probe until the news of it arrived); never null.",
+        "of a probe until the news of it arrived), `host_busy_s` (CPU seconds used by everybody so far), `host_busy` "
+        "(part of the cores that was busy), `bound_per_s` (pods bound a second), `gpu_utilisation` (part of the GPUs "
+        "that is used), `gpu_fragmentation` (part of the free GPUs that a pod of a whole node cannot use), "
+        "`fair_share_error` (what queues have too much and too little, as a part of all GPUs); never null.",
     ),
     Column("component", "string", "Of which component; `kubedyno` is the instrument itself."),
     Column("value", "float64", "The value; never null."),

@@ -11,12 +11,14 @@ import msgspec
 from kubedyno.client import retrying
 from kubedyno.client.errors import ApiError, Unreachable
 from kubedyno.client.rest import Client, Page
+from kubedyno.client.shaping import Shape
 from kubedyno.client.watching import Listed, Watch, WatchCounts
 from kubedyno.kit import randomness, tasks
 from kubedyno.kit.clock import NS_PER_S
 from kubedyno.measure import proving, shapes
 from kubedyno.measure.columns import SeriesRow
 from kubedyno.measure.lags import Lags
+from kubedyno.measure.observer import Observer
 from kubedyno.measure.probing import BUSY_S, IDLE_S, Prober
 from kubedyno.measure.proving import Standing
 from kubedyno.measure.recorder import Recorder, Track
@@ -58,6 +60,7 @@ class Following:
         prober: Prober | None,
         namespace: str | None,
         rng: random.Random,
+        observer: Observer | None = None,
     ) -> None:
         self.recorder = recorder
         self.lags = lags
@@ -65,7 +68,15 @@ class Following:
         self._clock = client.clock
         self._prober = prober
         self._kinds = [
-            _Kind(client, recorder.track(followed), namespace=namespace, rng=rng, prober=prober) for followed in kinds
+            _Kind(
+                client,
+                recorder.track(followed, observer),
+                namespace=namespace,
+                rng=rng,
+                prober=prober,
+                shape=shapes.shape_of(followed.resource, is_observed=observer is not None),
+            )
+            for followed in kinds
         ]
         self._began_ns = 0
         self._proving = asyncio.Lock()
@@ -162,6 +173,7 @@ class _Kind:
         namespace: str | None,
         rng: random.Random,
         prober: Prober | None,
+        shape: Shape,
     ) -> None:
         self.track = track
         self.name = track.name
@@ -173,6 +185,7 @@ class _Kind:
         self._resource = track.followed.resource
         self._rng = rng
         self._prober = prober
+        self._shape = shape
         self._past: list[WatchCounts] = []
 
     def went(self) -> Went:
@@ -193,7 +206,7 @@ class _Kind:
                 namespace=self.namespace,
                 field_selector=self.track.followed.fields or None,
                 rng=self._rng,
-                shape=shapes.shape_of(self._resource),
+                shape=self._shape,
                 pages=self._page,
             )
             self._past.append(watch.counts)
@@ -238,12 +251,13 @@ async def following(
     namespace: str | None = None,
     is_instant: bool = False,
     rng: random.Random | None = None,
+    observer: Observer | None = None,
 ) -> AsyncIterator[Following]:
     """Record all that happens to these kinds while the block runs; every kind that is served is listed on entry.
 
-    Rows go to the spool and the sinks. Without `probing` bounds are those of the server's stamps, unless news takes no
-    time at all, as in virtual time: `is_instant`. `namespace` None means all. When the block ends without `prove`, the
-    recording is told as unproven.
+    Rows go to the spool and the sinks; the observer is told of all objects as they are. Without `probing` bounds are
+    those of the server's stamps, unless news takes no time at all, as in virtual time: `is_instant`. `namespace` None
+    means all. When the block ends without `prove`, the recording is told as unproven.
     """
     lags = Lags() if probing is not None else None
     rows = (*sinks, spool.take) if spool is not None else tuple(sinks)
@@ -273,6 +287,7 @@ async def following(
         prober=prober,
         namespace=namespace,
         rng=rng or randomness.stream(0, "following"),
+        observer=observer,
     )
     try:
         async with made.running(spool):

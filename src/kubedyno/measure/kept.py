@@ -2,6 +2,7 @@
 
 import asyncio
 from array import array
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 
 import msgspec
@@ -45,6 +46,11 @@ class Kept:
     def __init__(self) -> None:
         self._columns: dict[tuple[str, str], _Column] = {}
         self._awaited: dict[tuple[str, str], list[Awaited]] = {}
+        self._listeners: list[Callable[[ObjectRow], None]] = []
+
+    def listen(self, listener: Callable[[ObjectRow], None]) -> None:
+        """Be told of every row at once, before its bounds are known."""
+        self._listeners.append(listener)
 
     def add(self, row: ObjectRow) -> tuple["_Column", int]:
         """Keep a row; where, for `settle`."""
@@ -55,7 +61,10 @@ class Kept:
         for awaited in self._awaited.get(key, ()):
             if row.workload in awaited.workloads:
                 awaited.count()
-        return column, column.add(row)
+        place = column.add(row)
+        for listener in self._listeners:
+            listener(row)
+        return column, place
 
     @staticmethod
     def settle(place: tuple["_Column", int], lower_ns: int | None, upper_ns: int) -> None:

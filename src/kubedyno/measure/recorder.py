@@ -19,6 +19,7 @@ from kubedyno.measure.bounds import Bounds, Contradiction, bounds, read_stamp
 from kubedyno.measure.columns import ObjectRow
 from kubedyno.measure.kept import Kept
 from kubedyno.measure.lags import Lags
+from kubedyno.measure.observer import Observer
 from kubedyno.model.lifecycles import Followed, Shown
 from kubedyno.model.samples import Source
 
@@ -80,9 +81,9 @@ class Recorder:
         self.bits: dict[str, int] = {}
         self._workloads: dict[str, str] = {}
 
-    def track(self, followed: Followed) -> "Track":
-        """Where to tell of the objects of a kind."""
-        return Track(self, followed)
+    def track(self, followed: Followed, observer: Observer | None = None) -> "Track":
+        """Where to tell of the objects of a kind; the observer is told of all that is."""
+        return Track(self, followed, observer)
 
     @property
     def held(self) -> int:
@@ -174,8 +175,9 @@ class Recorder:
 class Track:
     """The objects of one kind, told of by a list and then change by change."""
 
-    def __init__(self, recorder: Recorder, followed: Followed) -> None:
+    def __init__(self, recorder: Recorder, followed: Followed, observer: Observer | None = None) -> None:
         self.followed = followed
+        self._observer = observer
         selector = followed.fields
         self.name = f"{followed.resource.full_name} with {selector}" if selector else followed.resource.full_name
         self.version = 0
@@ -208,6 +210,8 @@ class Track:
         if kind == "DELETED":
             uid = obj["metadata"]["uid"]
             self._delete(uid, when, obj)
+        if self._observer is not None:
+            self._observer.change(self.followed.resource, kind, obj, arrival_ns)
         if self._recorder.is_due():
             self._recorder.settle()
 
@@ -222,12 +226,16 @@ class Track:
             when = _When(arrival_ns, self.version, number(metadata["resourceVersion"]), source)
             if self.version_of(metadata["uid"]) != metadata["resourceVersion"]:
                 self._see(obj, when)
+                if self._observer is not None:
+                    self._observer.change(self.followed.resource, "ADDED", obj, arrival_ns, listed=True)
 
     def listed(self, version: str, arrival_ns: int) -> None:
         """The list is complete: what it does not have is gone."""
         when = _When(arrival_ns, self.version, number(version))
         for uid in [uid for uid in self._states if uid not in self._listed]:
             self._delete(uid, when, None)
+            if self._observer is not None:
+                self._observer.vanished(self.followed.resource, uid, when.at, arrival_ns)
         self._listed.clear()
         self._is_first_list = False
         self.version = number(version)
@@ -277,7 +285,7 @@ class Track:
         state = self._states.pop(uid, None)
         if self.gone is not None:
             self.gone.add(uid)
-        if self.followed.role == "event":
+        if self.followed.role in {"event", "other"}:
             return  # that the server forgets an event is no news of its subject
         if isinstance(state, _Known):
             self._recorder.emit(self.followed, uid, state, DELETED, when)

@@ -20,10 +20,25 @@ class Verdict(StrEnum):
 
     PASSED = "passed"
     FAILED = "failed"
+    """A check, a threshold or an invariant did not hold."""
     INVALID = "invalid"
+    """The instrument was the limit."""
+    SUSPECT = "suspect"
+    """A setting that nobody declared was the limit."""
+    NOT_APPLICABLE = "not applicable"
+    """The scheduler cannot express what the scenario needs."""
     ERROR = "error"
     INTERRUPTED = "interrupted"
     CRASHED = "crashed"
+
+
+class Percentile(msgspec.Struct, frozen=True, kw_only=True):
+    """A percentile of samples with its confidence interval."""
+
+    percent: Annotated[float, Meta(description="Which: 50 is the median.")]
+    value: Annotated[float, Meta(description="Its estimate.")]
+    lower: Annotated[float, Meta(description="Lower end of the 95 % confidence interval.")]
+    upper: Annotated[float, Meta(description="Upper end of the 95 % confidence interval.")]
 
 
 class Measurement(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +50,36 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     lower: Annotated[float, Meta(description="The true value is not below this.")]
     upper: Annotated[float, Meta(description="The true value is not above this.")]
     samples: Annotated[tuple[float, ...], Meta(description="The raw samples.")]
+    percentiles: Annotated[tuple[Percentile, ...], Meta(description="Of the samples, where there are several.")] = ()
+
+
+class Threshold(msgspec.Struct, frozen=True, kw_only=True):
+    """What a measurement had to keep to."""
+
+    measurement: Annotated[str, Meta(description="Name of the measurement.")]
+    at_most: Annotated[float | None, Meta(description="Its value must not be above this; null: no such bound.")] = None
+    at_least: Annotated[float | None, Meta(description="Its value must not be below this; null: no such bound.")] = None
+    percent: Annotated[float | None, Meta(description="The percentile that is meant; null: the value itself.")] = None
+    source: Annotated[str, Meta(description="Who asked for it: `scenario`, or the file.")] = "scenario"
+
+
+class Violation(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule of the cluster that the scheduler broke."""
+
+    invariant: Annotated[str, Meta(description="Name of the rule.")]
+    object: Annotated[str, Meta(description="Who broke it or suffered: kind, namespace and name.")]
+    node: Annotated[str | None, Meta(description="Where; null: on no node in particular.")]
+    at_ns: Annotated[int, Meta(description="When it was seen, ns since the epoch.")]
+    evidence: Annotated[str, Meta(description="The figures that show it.")]
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """What limited the system under test, or makes its numbers doubtful."""
+
+    name: Annotated[str, Meta(description="In a few words: `limited by binder.qps`.")]
+    component: Annotated[str | None, Meta(description="Whose limit it is; null: of no component.")]
+    declared: Annotated[bool, Meta(description="Whether somebody asked for the setting, or it is the host's limit.")]
+    evidence: Annotated[str, Meta(description="The figures that show it.")]
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,8 +122,16 @@ class TrialRecord(msgspec.Struct, frozen=True, kw_only=True):
     started_at: Annotated[str, Meta(description="When the trial began, RFC 3339, UTC.")]
     setup_s: Annotated[float, Meta(description="Seconds to bring the lab up; in no measurement.")]
     duration_s: Annotated[float, Meta(description="Seconds that the scenario itself took.")]
+    timed_s: Annotated[float | None, Meta(description="Seconds of its timed part; null: it named none.")] = None
+    repeat: Annotated[int, Meta(description="Which repetition of the same trial this is, from 1 on.")] = 1
     settings: Annotated[tuple[Setting, ...], Meta(description="Effective settings with their evidence.")]
     measurements: Annotated[tuple[Measurement, ...], Meta(description="What was measured.")]
+    quality: Annotated[
+        tuple[Measurement, ...], Meta(description="How good the outcome was: what every trial is measured by.")
+    ] = ()
+    thresholds: Annotated[tuple[Threshold, ...], Meta(description="What measurements had to keep to.")] = ()
+    violations: Annotated[tuple[Violation, ...], Meta(description="Rules that were broken; most runs have none.")] = ()
+    findings: Annotated[tuple[Finding, ...], Meta(description="What limited the system under test.")] = ()
     checks: Annotated[tuple[Check, ...], Meta(description="What had to hold, and whether it did.")]
     audit: Annotated[tuple[AuditLine, ...], Meta(description="The instrument looking at itself.")]
     verdict: Annotated[Verdict, Meta(description="How the trial ended.")]

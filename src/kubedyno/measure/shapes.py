@@ -6,6 +6,8 @@ objects, only what tells their way: their containers are skipped, too.
 
 from typing import Any, Final, TypedDict
 
+import msgspec
+
 from kubedyno.client.shaping import Shape
 from kubedyno.kube.resources import PODS, Resource
 
@@ -31,6 +33,7 @@ class _Any(TypedDict, total=False):
     metadata: _Metadata
     spec: Any
     status: Any
+    value: Any  # of a priority class
     # Events have neither spec nor status.
     involvedObject: Any
     related: Any
@@ -56,6 +59,22 @@ class _PodSpec(TypedDict, total=False):
     priorityClassName: Any
 
 
+class _Container(TypedDict, total=False):
+    resources: msgspec.Raw
+    restartPolicy: Any
+
+
+class _AskingPodSpec(_PodSpec, total=False):
+    containers: list[_Container]
+    initContainers: list[_Container]
+    resources: msgspec.Raw
+    overhead: msgspec.Raw
+    nodeSelector: msgspec.Raw
+    affinity: msgspec.Raw
+    tolerations: msgspec.Raw
+    schedulingGroup: Any
+
+
 class _PodStatus(TypedDict, total=False):
     phase: Any
     conditions: Any
@@ -75,6 +94,14 @@ class _Pod(TypedDict, total=False):
     status: _PodStatus
 
 
+class _AskingPod(TypedDict, total=False):
+    apiVersion: Any
+    kind: Any
+    metadata: _Metadata
+    spec: _AskingPodSpec
+    status: _PodStatus
+
+
 class _Version(TypedDict, total=False):
     uid: Any
     resourceVersion: Any
@@ -89,8 +116,14 @@ IDENTITIES: Final = Shape(_Identity)
 
 _OF_ANY: Final = Shape(_Any)
 _OF_PODS: Final = Shape(_Pod)
+_OF_OBSERVED_PODS: Final = Shape(_AskingPod)
 
 
-def shape_of(resource: Resource) -> Shape:
-    """What is read of the objects of a kind."""
-    return _OF_PODS if resource == PODS else _OF_ANY
+def shape_of(resource: Resource, *, is_observed: bool = False) -> Shape:
+    """What is read of the objects of a kind; where somebody observes them, also what pods ask of nodes.
+
+    That stays JSON: few pods differ in it, so most of it is never decoded.
+    """
+    if resource != PODS:
+        return _OF_ANY
+    return _OF_OBSERVED_PODS if is_observed else _OF_PODS

@@ -8,7 +8,7 @@ import pytest
 from kubedyno.kit.clock import VirtualClock
 from kubedyno.measure import host
 from kubedyno.measure.columns import SeriesRow
-from kubedyno.measure.host import INSTRUMENT, Usage
+from kubedyno.measure.host import INSTRUMENT, Load, Usage
 
 pytestmark = pytest.mark.unit
 
@@ -63,3 +63,26 @@ def test_the_machine_is_described() -> None:
     assert found.memory_bytes > 0
     assert found.kernel.startswith("Linux ")
     assert found.python.startswith("3.")
+
+
+def test_a_process_that_was_started_anew_counts_from_zero_again() -> None:
+    usage = Usage(dict, VirtualClock())
+    for second, used_s in enumerate([1.0, 3.0, 0.5, 1.5]):
+        usage.rows.append(SeriesRow(second, "cpu_s", "scheduler", used_s))
+    assert usage.cpu_used_s("scheduler") == 2.0 + 0.5 + 1.0
+    assert usage.cpu_used_s("scheduler", since_ns=2) == 1.0
+    assert usage.cpu_used_s("scheduler", until_ns=1) == 2.0
+    assert usage.components() == ["scheduler"]
+
+
+def test_the_load_of_the_host_is_the_part_of_its_cores_that_is_busy() -> None:
+    load = Load(VirtualClock(start_ns=7))
+    load.sample()
+    assert load.busy() == []
+    burn()
+    load.sample()
+    assert all(0 <= share <= 1 for share in load.busy())
+    assert load.busy_s() >= 0
+    assert load.busy(since_ns=8) == []
+    assert load.busy_s(since_ns=8) == 0.0
+    assert {row.series for row in load.rows} <= {"host_busy", "host_busy_s"}
