@@ -9,16 +9,18 @@ import click
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def lab_options(command: Command) -> Command:
-    """What decides what a lab is."""
+def lab_options(command: Command, *, several: bool = False) -> Command:
+    """What decides what a lab is; with `several`, of several labs that differ in their schedulers."""
+    again = " Several times: one after another." if several else ""
     options = [
         click.option(
             "--engine", default="embedded", show_default=True, help="embedded (in this process) | local (real programs)"
         ),
         click.option(
             "--scheduler",
-            default=None,
-            help="reference | kube-scheduler | kai | none; without it reference on embedded, kube-scheduler on local.",
+            **({"multiple": True} if several else {"default": None}),
+            help="reference | kube-scheduler | plugins | kueue | kai | none; without it reference on embedded, "
+            f"kube-scheduler on local.{again}",
         ),
         click.option(
             "--kubelet", default="builtin", show_default=True, help="Who plays the kubelets: builtin | kwok | none."

@@ -1,5 +1,6 @@
 """`kubedyno run`."""
 
+import functools
 import os
 import sys
 from pathlib import Path
@@ -10,16 +11,38 @@ import click
 from kubedyno.cli import options
 
 if TYPE_CHECKING:
-    from kubedyno.kit.errors import ExitCode
-    from kubedyno.lab.running import Trial
+    from collections.abc import Mapping, Sequence
+
+    from kubedyno.lab.matrix import Order, Trial
+    from kubedyno.lab.selecting import Selection
     from kubedyno.lab.spec import LabSpec
+
+_OF_THE_RUN = frozenset(
+    {"scenarios", "parameters", "nodes", "seed", "repeat", "interleave", "thresholds", "out", "scheduler", "as_json"}
+    | {"name", "kubeconfig", "context"}
+)
+"""Options that do not say what a lab is to be."""
 
 
 @click.command("run")
 @click.argument("scenarios", nargs=-1, required=True, metavar="SCENARIO...")
-@click.option("-p", "parameters", multiple=True, metavar="KEY=VALUE", help="A parameter of the scenario.")
+@click.option(
+    "-p",
+    "parameters",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A parameter of the scenario; several values with commas between are several trials.",
+)
 @click.option("--nodes", type=int, help="Short for -p nodes=N; NODE_COUNT in the environment is its default.")
-@click.option("--seed", default=0, show_default=True, help="Seed of all randomness.")
+@click.option("--seed", default=0, show_default=True, help="Seed of all randomness; repeats have the ones after it.")
+@click.option("--repeat", default=1, show_default=True, metavar="K", help="Run every trial so often.")
+@click.option("--interleave", is_flag=True, help="Repeat schedulers in turn: A B A B, not A A B B.")
+@click.option(
+    "--thresholds",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="YAML: scenario or glob, measurement, and what it must be at most (or at_most, at_least, percent).",
+)
 @click.option("--out", type=click.Path(path_type=Path), default=Path("runs"), show_default=True, help="Where runs go.")
 @click.option(
     "--time",
@@ -27,7 +50,10 @@ if TYPE_CHECKING:
     show_default=True,
     help="real | virtual: one clock that jumps to the next timer; embedded engine, repeats exactly for a seed.",
 )
-@options.lab_options
+@functools.partial(options.lab_options, several=True)
+@click.option("--name", metavar="LAB", help="Run on this lab; what the run makes there is removed at the end.")
+@click.option("--kubeconfig", type=click.Path(path_type=Path), help="Run on this cluster, likewise.")
+@click.option("--context", help="One of the contexts of --kubeconfig.")
 @click.option("--json", "as_json", is_flag=True, help="Print run.json instead of a table.")
 def command(
     *,
@@ -35,138 +61,128 @@ def command(
     parameters: tuple[str, ...],
     nodes: int | None,
     seed: int,
+    repeat: int,
+    interleave: bool,
+    thresholds: Path | None,
     time: str,
     out: Path,
     as_json: bool,
+    scheduler: tuple[str, ...],
+    name: str | None,
+    kubeconfig: Path | None,
+    context: str | None,
     **lab: Any,
 ) -> None:
-    """Run scenarios on a lab of their own and keep what was measured."""
+    """Run scenarios on a lab of their own and keep what was measured.
+
+    A SCENARIO is a name, a glob ('kai/*'), or a function of a file of yours (mine.py::fill); `kubedyno list` shows
+    what there is.
+    """
     from kubedyno.kit import tasks
     from kubedyno.kit.clock import RealClock
+    from kubedyno.lab.matrix import Order
+    from kubedyno.lab.selecting import Selection
 
     run_id = _new_id(RealClock().wall_ns())
-    spec = options.lab_spec(name=f"run-{run_id}", nodes=0, time=time, seed=seed, **lab)
-    trials = _trials(scenarios, parameters, nodes, seed, spec)
+    ground = None
+    if name or kubeconfig or context:
+        ground = Selection(name=name, kubeconfig=kubeconfig, context=context)
+        specs = [_others_spec(ground, scheduler, seed)]
+    else:
+        specs = _specs(run_id, scheduler, {"time": time, "seed": seed, **lab})
+    order = Order(repeat=repeat, interleave=interleave, run_id=run_id)
+    trials = _trials(scenarios, parameters, specs, order, nodes=nodes, thresholds=thresholds)
     if not as_json:
-        simulated = ", virtual time" if spec.time == "virtual" else ""
-        click.echo(f"run {run_id}: engine {spec.engine}, scheduler {spec.scheduler}, profile {spec.profile}{simulated}")
-    is_virtual = spec.time == "virtual"
-    code = tasks.run(lambda: _run(run_id, spec, trials, out, as_json=as_json), virtual=is_virtual)
-    sys.exit(code)
+        click.echo(_headline(run_id, specs, trials, ground))
+    from kubedyno.cli.performing import Run, perform  # loads much that a wrong command line does not need
+
+    run = Run(id=run_id, trials=trials, out=out, as_json=as_json, others=ground)
+    sys.exit(tasks.run(lambda: perform(run), virtual=run.is_virtual))
+
+
+def _specs(run_id: str, schedulers: tuple[str, ...], lab: "Mapping[str, Any]") -> "list[LabSpec]":
+    """The lab of each scheduler, checked."""
+    from kubedyno.kit.errors import UsageError
+    from kubedyno.lab import planning
+    from kubedyno.lab.spec import NO_SCHEDULER
+
+    if len(set(schedulers)) < len(schedulers):
+        raise UsageError(f"--scheduler {schedulers[0]}: it stands there twice; --repeat runs a trial several times")
+    specs: list[LabSpec] = [
+        options.lab_spec(name=f"run-{run_id}", nodes=0, scheduler=scheduler, **lab)
+        for scheduler in schedulers or (None,)
+    ]
+    if any(spec.scheduler == NO_SCHEDULER for spec in specs):
+        raise UsageError("--scheduler none: a scenario needs a scheduler to measure")
+    return planning.settings_where_they_belong(specs)
 
 
 def _trials(
-    names: tuple[str, ...], parameters: tuple[str, ...], nodes: int | None, seed: int, spec: "LabSpec"
-) -> list["Trial"]:
+    names: tuple[str, ...],
+    parameters: tuple[str, ...],
+    specs: "list[LabSpec]",
+    order: "Order",
+    *,
+    nodes: int | None = None,
+    thresholds: Path | None = None,
+) -> "list[Trial]":
     """What is to be run, checked before anything starts."""
-    from kubedyno.kit.errors import UsageError
-    from kubedyno.lab.running import Trial
+    from kubedyno.lab import choosing, matrix
+    from kubedyno.lab import thresholds as limits
     from kubedyno.lab.scenario import parse_parameters
-    from kubedyno.lab.spec import NO_SCHEDULER
-    from kubedyno.scenarios import SCENARIOS
+    from kubedyno.scenarios import ALIASES, SCENARIOS
 
-    if spec.scheduler == NO_SCHEDULER:
-        raise UsageError("--scheduler none: a scenario needs a scheduler to measure")
     given = parse_parameters(parameters)
-    if nodes is not None:
-        if "nodes" in given:
-            raise UsageError("--nodes and -p nodes=...: give one of them")
-        given["nodes"] = str(nodes)
-    trials = []
-    for name in names:
-        scenario = SCENARIOS.get(name)
-        own = dict(given)
-        takes_nodes = any(parameter.name == "nodes" for parameter in scenario.parameters)
-        if takes_nodes and "NODE_COUNT" in os.environ:
-            own.setdefault("nodes", os.environ["NODE_COUNT"])
-        chosen = scenario.with_defaults(own)
-        if takes_nodes and chosen["nodes"] < 1:
-            raise UsageError(f"-p nodes={chosen['nodes']}: scenario {name} needs at least one node")
-        trials.append(Trial(scenario=scenario, parameters=chosen, seed=seed))
-    return trials
+    found = {one.name: one for name in names for one in choosing.choose(name, SCENARIOS, ALIASES)}
+    chosen = [
+        (
+            one,
+            matrix.chosen_parameters(one, given, nodes=nodes, node_count=os.environ.get("NODE_COUNT")),
+        )
+        for one in found.values()
+    ]
+    bounds = limits.read(thresholds, {*SCENARIOS, *found}) if thresholds is not None else {}
+    return matrix.trials(chosen, specs, order, bounds)
 
 
-async def _run(run_id: str, spec: "LabSpec", trials: list["Trial"], out: Path, *, as_json: bool) -> "ExitCode":
-    import asyncio
-
+def _others_spec(selection: "Selection", schedulers: tuple[str, ...], seed: int) -> "LabSpec":
+    """What a lab or cluster that is there already is; options that would make it another are refused."""
     import msgspec
+    from click.core import ParameterSource
 
-    from kubedyno.cli.progress import renderer
-    from kubedyno.kit import places
-    from kubedyno.kit.clock import Clock, RealClock, rfc3339
-    from kubedyno.kit.virtualtime import LoopClock
-    from kubedyno.lab import folders, planning, running
-    from kubedyno.lab.programs import provide
-    from kubedyno.measure.records import Verdict
-    from kubedyno.plane.ports import counted_ports
-    from kubedyno.results import folder as results
+    from kubedyno.kit.errors import UsageError
+    from kubedyno.lab import selecting
+    from kubedyno.lab.spec import NO_SCHEDULER, LabSpec
+    from kubedyno.schedulers import SCHEDULERS
 
-    clock: Clock = LoopClock(asyncio.get_running_loop()) if spec.time == "virtual" else RealClock()
-    drawn = renderer()
-    for path in results.finish_abandoned(out):
-        click.echo(f"{path} was abandoned by an earlier run; it is finished as crashed", err=True)
-    lab_folder = folders.run_folder(places.state_dir(), run_id)
-    needed = planning.plan(spec, folder=lab_folder.path, draw_port=counted_ports(1))
-    provided = await provide(needed, cache=places.cache_dir(), env=os.environ, progress=drawn)
-    record = running.run_record(run_id, command=tuple(sys.argv), provided=provided, clock=clock)
-    verdicts: list[Verdict] = []
-    with results.held(out, run_id):
-        sink = results.RunFolder(out, run_id)
-        sink.begin(record)
-        try:
-            for trial in trials:
-                with lab_folder.hold():
-                    try:
-                        verdicts.append(
-                            await running.run_trial(
-                                trial,
-                                spec=spec,
-                                provided=provided,
-                                folder=lab_folder,
-                                sink=sink,
-                                clock=clock,
-                                progress=drawn,
-                            )
-                        )
-                    finally:
-                        lab_folder.remove()
-        except asyncio.CancelledError:
-            verdicts.append(Verdict.INTERRUPTED)
-            raise
-        finally:
-            verdict, code = running.overall(verdicts)
-            ended = msgspec.structs.replace(
-                record, ended_at=rfc3339(clock.wall_ns()), verdict=verdict, exit_code=int(code)
-            )
-            path = sink.end(ended)
-    _show(path, as_json=as_json)
-    return code
+    context = click.get_current_context()
+    for option in context.command.params:
+        source = context.get_parameter_source(option.name or "")
+        if option.name not in _OF_THE_RUN and source == ParameterSource.COMMANDLINE:
+            raise UsageError(f"{option.opts[0]}: the lab is there already, and is what it is; leave it out")
+    selecting.access(selection)  # says what is wrong with it
+    lab = selecting.lab_of(selection)
+    if lab is not None:
+        spec = lab.read_spec()
+        if spec.scheduler == NO_SCHEDULER:
+            raise UsageError(f"lab {lab.name} has no scheduler to measure: start one with --scheduler")
+        if schedulers not in {(), (spec.scheduler,)}:
+            raise UsageError(f"--scheduler {schedulers[0]}: lab {lab.name} runs {spec.scheduler}")
+    elif len(schedulers) == 1:
+        spec = LabSpec(name="cluster", engine="cluster", scheduler=SCHEDULERS.get(schedulers[0]).name)
+    else:
+        raise UsageError("--scheduler: say which one this cluster has")
+    return msgspec.structs.replace(spec, seed=seed)
 
 
-def _show(path: Path, *, as_json: bool) -> None:
-    """A table that a person understands, or the run's record."""
-    import msgspec
-
-    from kubedyno.measure.records import RunRecord, TrialRecord, Verdict
-
-    text = (path / "run.json").read_text()
-    if as_json:
-        click.echo(text, nl=False)
-        return
-    run: RunRecord = msgspec.json.decode(text, type=RunRecord)
-    for summary in run.trials:
-        trial = msgspec.json.decode((path / summary.folder / "trial.json").read_bytes(), type=TrialRecord)
-        click.echo(f"\n{trial.scenario}: {trial.verdict} in {trial.duration_s:.2f} s (lab up in {trial.setup_s:.1f} s)")
-        if trial.verdict != Verdict.PASSED:
-            click.echo(f"  {trial.message}")
-        for one in trial.measurements:
-            click.echo(
-                f"  {one.name:<32} {one.value:9.3f} {one.unit}   between {one.lower:.3f} and {one.upper:.3f}, "
-                f"n={len(one.samples)}"
-            )
-        for check in trial.checks:
-            click.echo(f"  {'✓' if check.passed else '✗'} {check.name}" + (f": {check.detail}" if check.detail else ""))
-    click.echo(f"\n{run.verdict}; everything is in {path}")
+def _headline(run_id: str, specs: "Sequence[LabSpec]", trials: "Sequence[Trial]", others: "Selection | None") -> str:
+    spec = specs[0]
+    schedulers = ", ".join(one.scheduler for one in specs)
+    word = "schedulers" if len(specs) > 1 else "scheduler"
+    simulated = ", virtual time" if spec.time == "virtual" else ""
+    count = f", {len(trials)} trials" if len(trials) > 1 else ""
+    where = "" if others is None else f", on {others.told}"
+    return f"run {run_id}: engine {spec.engine}, {word} {schedulers}, profile {spec.profile}{simulated}{count}{where}"
 
 
 def _new_id(wall_ns: int) -> str:

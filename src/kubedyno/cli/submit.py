@@ -77,8 +77,8 @@ def _load_options(command: Command) -> Command:
         click.option(
             "--scheduler",
             metavar="DIALECT",
-            help="Write workloads for this: kube, kai, kueue, runai, job, jobset, pytorchjob, podgroup, pods. "
-            "Default: that of the lab's scheduler, elsewhere job.",
+            help="Write workloads for this: kube, kai, kueue, plugins, runai, job, jobset, pytorchjob, podgroup, "
+            "pods. Default: that of the lab's scheduler, elsewhere job.",
         ),
         click.option(
             "--template",

@@ -2,6 +2,7 @@
 
     KubedynoError
     ├── UsageError            2   the command line, a file or a field is wrong
+    │   └── NotApplicable         the scheduler cannot express what was asked for
     ├── EngineError           3   the engine or the environment failed
     │   ├── ProgramError          a program is missing, broken, or could not be built
     │   ├── ProcessFailure        a component exited, did not get healthy, or did not stop
@@ -39,6 +40,10 @@ class UsageError(KubedynoError):
     """Wrong usage or input: names the option, file or field and what to write instead."""
 
     exit_code = ExitCode.USAGE
+
+
+class NotApplicable(UsageError):
+    """The scheduler cannot express what a scenario needs: names the need and the reason."""
 
 
 @contextmanager

@@ -57,6 +57,12 @@ def run(main: Callable[[], Coroutine[Any, Any, Result]], *, virtual: bool = Fals
             signal.signal(number, handler)  # uvloop leaves its own behind, which would ignore the signals from here on
 
 
+def is_being_cancelled() -> bool:
+    """Whether the running task was cancelled, and is cleaning up: then nobody waits for it with patience."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
 def report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """What the event loop could tell nobody else, but for one thing that is no news.
 

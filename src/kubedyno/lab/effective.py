@@ -11,7 +11,9 @@ from kubedyno.plane.health import Prober
 from kubedyno.plane.processes import Process
 
 # What a path or an address is says nothing about how the component behaves.
-_NOT_A_SETTING = re.compile(r"(file|address|addresses|port|urls|dir|servers|path|kubeconfig|-conf|^config)$")
+_NOT_A_SETTING = re.compile(
+    r"(file|address|addresses|port|urls|dir|servers|path|kubeconfig|-conf|^config|^initial-cluster)$"
+)
 
 
 async def effective_settings(plan: LabPlan, processes: Mapping[str, Process], prober: Prober) -> list[Setting]:

@@ -1,6 +1,7 @@
 """Putting objects into a lab: CRDs until they are served, base objects, namespaces."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,18 @@ from kubedyno.client.rest import Client
 from kubedyno.kit import tasks
 from kubedyno.kube import codec, meta
 from kubedyno.kube.resources import CRDS, SERVICE_ACCOUNTS
+from kubedyno.plane.identities import Pki
+from kubedyno.plane.webhooks import Webhooks
 
 _FIELD_MANAGER = "kubedyno"
 _ESTABLISHED_WITHIN_S = 60.0
 _READY_WITHIN_S = 60.0
 
 
-async def install_crds(client: Client, folders: Iterable[Path]) -> None:
-    """Create the CRDs below the folders and return when all of them are served."""
+async def install_crds(client: Client, folders: Iterable[Path], webhooks: Sequence[Webhooks] = ()) -> None:
+    """Create the CRDs below the folders and return when all of them are served; `webhooks` convert some of them."""
     documents = [
-        document
+        reduce(lambda definition, hooks: hooks.converted(definition), webhooks, document)
         for folder in folders
         for path in sorted(folder.glob("*.yaml"))
         for document in codec.read_yaml(path.read_bytes(), source=str(path))
@@ -69,9 +72,17 @@ async def install_objects(client: Client, documents: Iterable[Mapping[str, Any]]
         await apply(client, document)
 
 
-async def ensure_namespace(client: Client, name: str) -> None:
+async def install_webhooks(client: Client, webhooks: Iterable[Webhooks], pki: Pki) -> None:
+    """The certificates of components that the API server calls, and the objects that tell it when."""
+    for hooks in webhooks:
+        await apply(client, hooks.secret(pki.authority(hooks.authority.name)))
+        await install_objects(client, hooks.configurations())
+
+
+async def ensure_namespace(client: Client, name: str, *, labels: Mapping[str, str] | None = None) -> None:
     """The namespace, ready for pods: the API server refuses pods until its default service account exists."""
-    await apply(client, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    metadata = {"name": name, **({"labels": dict(labels)} if labels else {})}
+    await apply(client, {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
     await await_service_account(client, name)
 
 

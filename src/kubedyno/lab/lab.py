@@ -1,49 +1,40 @@
 """The Lab: what a scenario works with. Everything in it goes through the Kubernetes API."""
 
-import asyncio
-import statistics
-from collections.abc import Mapping
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from kubedyno.client.rest import Client
-from kubedyno.kit import tasks
+from kubedyno.kit import randomness
 from kubedyno.kit.clock import NS_PER_S, Clock
-from kubedyno.kit.errors import CheckFailed, UsageError
+from kubedyno.kit.errors import NotApplicable, UsageError
 from kubedyno.kube import meta
-from kubedyno.kube.resources import PODS
-from kubedyno.lab import installing
+from kubedyno.kube.codec import Object
+from kubedyno.kube.resources import NODES
+from kubedyno.lab import feasible, installing, measuring
+from kubedyno.lab.cleaning import Cleaner
+from kubedyno.lab.creating import RUN_LABEL, Creator, labelled
+from kubedyno.lab.handles import Evicted, Nodes, Stamp, Workloads
+from kubedyno.lab.standing import Goal, Standing
 from kubedyno.lab.steering import SchedulerControl
+from kubedyno.lab.waiting import Waiting
 from kubedyno.measure.following import Following
-from kubedyno.measure.recorder import WORKLOAD_LABEL
-from kubedyno.measure.records import Check, Measurement
-from kubedyno.model.dialects import Dialect
+from kubedyno.measure.records import Check, Measurement, Threshold
+from kubedyno.model.dialects import Dialect, Surroundings
+from kubedyno.model.features import Feature, missing
+from kubedyno.model.queues import UNLIMITED, Queue, Share
+from kubedyno.model.settings import Setting
 from kubedyno.model.workloads import Workload
-from kubedyno.sim import limits, pools
+from kubedyno.sim import limits, marks, pools
 from kubedyno.sim.faults.injecting import ONCE, Injector, Trouble
 from kubedyno.sim.faults.scheduling import Timing
 from kubedyno.sim.faults.selecting import Selection
 from kubedyno.sim.pools import Pool, applying, checking
+from kubedyno.sim.pools.topology import tree
 
-_PARALLEL_CREATES = 32
-_SCHEDULED_WITHIN_S = 120.0
-
-
-class Stamp(msgspec.Struct, frozen=True):
-    """When something happened: the best estimate and its bounds, ns since the epoch."""
-
-    at_ns: int
-    lower_ns: int
-    upper_ns: int
-
-
-class Workloads(msgspec.Struct, frozen=True, kw_only=True):
-    """Workloads that were submitted together."""
-
-    names: frozenset[str]
-    pods: int
-    submitted: Stamp
-    """From the first request to the last answer."""
+_WRITERS = 32
 
 
 class Lab:
@@ -60,178 +51,352 @@ class Lab:
         clock: Clock,
         kubelet: str = "builtin",
         seed: int = 0,
+        lacks: Mapping[Feature, str] | None = None,
+        run_id: str = "none",
+        settings: Sequence[Setting] = (),
+        cleaner: Cleaner | None = None,
     ) -> None:
         self.scheduler = scheduler
+        self.clock = clock
+        self.seed = seed
+        self.rng = randomness.stream(seed, "scenario")
         self.measurements: list[Measurement] = []
         self.checks: list[Check] = []
+        self.thresholds: list[Threshold] = []
+        self.submitted_pods = 0
+        self.timed_ns: int | None = None
+        """How long the timed parts took; None: there was none."""
+        self.timed_span: tuple[int, int] | None = None
+        """From the beginning of the first to the end of the last, ns since the epoch."""
+        self.standing = Standing(following.recorder.kept)
+        self.creator = Creator(client, clock)
+        self.made: list[str] = []
+        """Names of the pools."""
+        self.on_delete: Callable[[Iterable[str]], object] = set
+        """Told of the workloads that are about to be deleted."""
         self._client = client
         self._following = following
         self._kept = following.recorder.kept
         self._dialect = dialect
         self._namespace = namespace
-        self._clock = clock
         self._kubelet = kubelet
-        self._seed = seed
-        self._pools: set[str] = set()
+        self._lacks = lacks or {}
+        self._run_id = run_id
+        self._settings = settings
+        self._cleaner = cleaner
+        self._labels: dict[str, Mapping[str, str]] = {}
+        self._next: Counter[str] = Counter()
+        self._shapes: dict[str, Workload] = {}
+        self._deleted: set[str] = set()
+        self._queues: dict[str, Queue] = {}
+        self._queue_objects: dict[tuple[str, str], Object] = {}
+        self._around = Surroundings(namespace=namespace)
+        self._moved_ns = clock.wall_ns()
 
-    async def nodes(self, pool: str | Pool, *, count: int = 1, gpus: int = 8) -> None:
-        """Create a pool of nodes and wait until all are Ready: the usual one by its name, or any other."""
-        wanted = pools.base(pool, count, gpus=gpus) if isinstance(pool, str) else checking.check(pool)
-        if wanted.name in self._pools:
+    # What there is.
+
+    async def nodes(
+        self, pool: str | Pool, *, count: int | None = None, gpus: int = 8, topology: Mapping[str, int] | None = None
+    ) -> Nodes:
+        """Create a pool of nodes and wait until all are Ready: the usual one by its name, or any other.
+
+        `topology` is a tree, outermost level first, like `{"zone": 2, "rack": 4, "node": 8}`; `count` is 1 or as many
+        as the tree has leaves unless it is given.
+        """
+        wanted = checking.check(_pool(pool, count, gpus, topology) if isinstance(pool, str) else pool)
+        if wanted.name in self.made:
             raise UsageError(f"pool {wanted.name} exists already: choose another name")
         if self._kubelet == "kwok":
             limits.refuse_pool(wanted)
-        self._pools.add(wanted.name)
+        if self._cleaner is not None:
+            await self._cleaner.refuse_others_pool(wanted.name)
+        self.made.append(wanted.name)
         await applying.apply(self._client, [wanted])
+        found = (await self._client.list_all(NODES, label_selector=f"{marks.POOL}={wanted.name}")).items
+        self._labels |= {node["metadata"]["name"]: meta.labels(node) for node in found}
+        levels = wanted.topology.levels if wanted.topology is not None else ()
+        made = Nodes(
+            pool=wanted.name,
+            names=tuple(node["metadata"]["name"] for node in found),
+            gpus=wanted.gpus if isinstance(wanted.gpus, int) else wanted.gpus.number,
+            topology=(wanted.topology.name or wanted.name) if wanted.topology is not None else None,
+            levels={level.level: level.key for level in levels},
+        )
+        self._around = msgspec.structs.replace(
+            self._around,
+            gpus=(self._around.gpus or 0) + len(made.names) * made.gpus,
+            topology=made.topology or self._around.topology,
+        )
+        await self._write_queues()
+        return made
 
     async def fail(self, trouble: Trouble, nodes: Selection, timing: Timing = ONCE) -> None:
         """Let nodes fail; with a time it returns when they have recovered, else they stay so until `recover`."""
         if self._kubelet == "kwok":
             limits.refuse_trouble(trouble)
-        await Injector(self._client, self._clock, seed=self._seed).fail(trouble, nodes, timing)
+        await Injector(self._client, self.clock, seed=self.seed).fail(trouble, nodes, timing)
 
     async def recover(self, nodes: Selection) -> None:
         """Take the faults of nodes away."""
-        await Injector(self._client, self._clock, seed=self._seed).recover(nodes)
+        await Injector(self._client, self.clock, seed=self.seed).recover(nodes)
 
-    async def queue(self, name: str) -> str:
-        """Create a queue, where the scheduler knows queues; its name, to submit to."""
-        await installing.install_objects(self._client, self._dialect.queues((name,)))
+    async def queue(
+        self,
+        name: str,
+        *,
+        parent: str | None = None,
+        quota: float = UNLIMITED,
+        weight: float = 1.0,
+        limit: float = UNLIMITED,
+        priority: int = 100,
+    ) -> str:
+        """Create a queue or change it; figures are GPUs, -1 is all there are. Its name, to submit to.
+
+        A scheduler that knows no queues has none: NotApplicable when the queue asks for more than to be one.
+        """
+        share = Share(quota=quota, over_quota_weight=weight, limit=limit)
+        wanted = Queue(name=name, parent=parent, gpu=share, priority=priority)
+        if not wanted.is_plain:
+            self._refuse(f"queue {name}", ("quotas",))
+        self._queues[name] = wanted
+        await self._write_queues()
         return name
 
-    async def submit(self, shape: Workload, *, count: int = 1, queue: str | None = None) -> Workloads:
-        """Create `count` workloads of a shape, in parallel; each one's objects in order."""
+    async def _write_queues(self) -> None:
+        """Write what changed of the objects of all queues: what one is made of may depend on others, and on nodes."""
+        if not self._queues:
+            return
+        queues = tuple(self._queues.values())
+        documents = [labelled(document, self._run_id) for document in self._dialect.queues(queues, self._around)]
+        for document in documents:
+            key = document["kind"], document["metadata"]["name"]
+            if self._queue_objects.get(key) != document:
+                if self._cleaner is not None:
+                    await self._cleaner.refuse_others(document)
+                await installing.apply(self._client, document)
+                self._queue_objects[key] = document
+
+    def is_idle(self) -> bool:
+        """Whether no pod waits for the scheduler."""
+        return self.standing.waiting == 0
+
+    def setting(self, component: str, field: str) -> str | None:
+        """What a component runs with, as it was read back when the lab was up; None: it does not say."""
+        return next((one.value for one in self._settings if (one.component, one.field) == (component, field)), None)
+
+    # What is submitted, and what becomes of it.
+
+    async def submit(
+        self,
+        shape: Workload,
+        *,
+        count: int = 1,
+        queue: str | None = None,
+        name: str | None = None,
+        writers: int = _WRITERS,
+        over_s: float | None = None,
+    ) -> Workloads:
+        """Create `count` workloads of a shape, `writers` at a time, as fast as it goes or evenly `over_s` seconds.
+
+        Each one's objects are created in order. Workloads are called after `name`, else after their shape.
+        """
+        self._refuse(f"workload {shape.name}", tuple(shape.features()))
+        base = name or shape.name
+        begin = self._next[base]
+        self._next[base] += count
+        labels = {**shape.labels, RUN_LABEL: self._run_id}
         wanted = [
-            msgspec.structs.replace(shape, name=f"{shape.name}-{index}", namespace=self._namespace, queue=queue)
-            for index in range(count)
+            msgspec.structs.replace(
+                shape,
+                name=f"{base}-{index}",
+                namespace=self._namespace,
+                queue=queue if queue is not None else shape.queue,
+                labels=labels,
+            )
+            for index in range(begin, begin + count)
         ]
-        free_hands = asyncio.Semaphore(_PARALLEL_CREATES)
-
-        async def create(workload: Workload) -> None:
-            async with free_hands:
-                for document in self._dialect.objects(workload):
-                    await self._client.create(await self._client.resource_of(document), document)
-
-        first_ns = self._clock.wall_ns()
-        async with tasks.owning() as group:
-            for workload in wanted:
-                group.create_task(create(workload), name=f"submit {workload.name}")
-        last_ns = self._clock.wall_ns()
+        self._shapes.update((workload.name, shape) for workload in wanted)
+        self.submitted_pods += shape.pod_count * count
+        submitted = await self.creator.create(
+            wanted, self._dialect.objects, run_id=self._run_id, writers=writers, over_s=over_s
+        )
+        self._moved_ns = submitted.upper_ns
         return Workloads(
             names=frozenset(workload.name for workload in wanted),
-            pods=sum(workload.pods for workload in wanted),
-            submitted=Stamp(first_ns, first_ns, last_ns),
+            pods=shape.pod_count * count,
+            submitted=submitted,
+            shape=shape,
         )
 
-    async def scheduled(self, workloads: Workloads, *, timeout_s: float = _SCHEDULED_WITHIN_S) -> Stamp:
+    async def created(self, workloads: Workloads, *, stalled_after_s: float | None = None) -> Stamp:
+        """Wait until every pod of the workloads exists, which those of Jobs do later; when the last one did.
+
+        Where the scheduler holds pods back until it has decided, the workloads are all that is awaited.
+        """
+        if self._dialect.holds_pods_back:
+            return workloads.submitted
+        return await self._reached("created", "created", workloads, stalled_after_s)
+
+    async def scheduled(self, workloads: Workloads, *, stalled_after_s: float | None = None) -> Stamp:
         """Wait until every pod of the workloads is bound; when the last one was."""
-        await self._await_phase("scheduled", workloads, timeout_s)
-        return self._last("scheduled", workloads)
+        return await self._reached("scheduled", "scheduled", workloads, stalled_after_s)
 
-    async def running(self, workloads: Workloads, *, timeout_s: float = _SCHEDULED_WITHIN_S) -> Stamp:
+    async def running(self, workloads: Workloads, *, stalled_after_s: float | None = None) -> Stamp:
         """Wait until every pod of the workloads runs; when the last one did."""
-        await self._await_phase("running", workloads, timeout_s)
-        return self._last("running", workloads)
+        return await self._reached("running", "running", workloads, stalled_after_s)
 
-    async def _await_phase(self, phase: str, workloads: Workloads, timeout_s: float) -> None:
-        awaited = self._kept.awaiting(phase, workloads.names, workloads.pods)
-        try:
-            async with tasks.owning() as group:
-                alarm = group.create_task(self._clock.sleep(timeout_s), name=f"deadline of {phase}")
-                reached = group.create_task(awaited.reached.wait(), name=f"await {phase}")
-                await asyncio.wait((alarm, reached), return_when=asyncio.FIRST_COMPLETED)
-                alarm.cancel()
-                reached.cancel()
-        finally:
-            self._kept.forget(awaited)
-        if not awaited.reached.is_set():
-            raise CheckFailed(await self._why_not(phase, workloads, timeout_s))
-        await self._following.settled()
+    async def completed(self, workloads: Workloads, *, stalled_after_s: float | None = None) -> Stamp:
+        """Wait until every pod of the workloads has succeeded, be it still there or not; when the last one had."""
+        return await self._reached("completed", "succeeded", workloads, stalled_after_s)
 
-    async def _why_not(self, phase: str, workloads: Workloads, timeout_s: float) -> str:
-        """Which pods are not there yet, and what the scheduler says of the first."""
-        done = {row.uid for row in self._kept.in_phase(phase, workloads.names)}
-        late = [
-            pod
-            for pod in (await self._client.list_all(PODS, namespace=self._namespace)).items
-            if meta.labels(pod).get(WORKLOAD_LABEL) in workloads.names and pod["metadata"]["uid"] not in done
+    async def unschedulable(self, workloads: Workloads, *, stalled_after_s: float | None = None) -> Stamp:
+        """Wait until it was said of every workload that it cannot be scheduled now; when it was of the last one."""
+        needs = dict.fromkeys(workloads.names, 1)
+        await self._until("unschedulable", needs, workloads, stalled_after_s)
+        said = [
+            row
+            for role in ("pod", "podgroup", "workload")
+            for row in self._kept.in_phase("queued", workloads.names, role=role)
         ]
-        said = "no condition says why"
-        for pod in late:
-            condition = meta.condition(pod, "PodScheduled")
-            if condition and condition.get("message"):
-                said = f"{pod['metadata']['name']}: {condition['message']}"
-                break
-        return f"{len(late)} of {workloads.pods} pods were not {phase} within {timeout_s:g} s; {said}"
+        return measuring.last(said, workloads.submitted)
 
-    def _last(self, phase: str, workloads: Workloads) -> Stamp:
-        rows = self._kept.in_phase(phase, workloads.names)
-        return Stamp(
-            max(row.arrival_ns for row in rows),
-            # Without a stamp of the server's all that is known is that it came after the submission began.
-            max(row.lower_ns or workloads.submitted.lower_ns for row in rows),
-            max(row.upper_ns for row in rows),
-        )
+    async def settled(self, *, quiet_s: float = 5.0) -> None:
+        """Wait until nothing was bound, evicted, ended or deleted for so long."""
+        while True:
+            moved_ns = max(self.standing.moved_ns, self._moved_ns)
+            left_s = quiet_s - (self.clock.wall_ns() - moved_ns) / NS_PER_S
+            if left_s <= 0:
+                return
+            await self.clock.sleep(left_s)
+
+    async def delete(self, workloads: Workloads) -> None:
+        """Delete the workloads, and wait until their pods are gone."""
+        self._deleted |= workloads.names
+        self.on_delete(workloads.names)
+        await self.creator.delete(workloads.names)
+        needs = Counter(pod.workload for pod in self.standing.pods(workloads.names))
+        await self._until("gone", needs, workloads, None)
+        self._moved_ns = self.clock.wall_ns()
+
+    def placement(self, workloads: Workloads) -> Mapping[str, str]:
+        """The node of each pod of the workloads that holds one now, by pod name."""
+        return {pod.name: pod.node for pod in self.standing.pods(workloads.names) if pod.holds_node and pod.node}
+
+    def placed(self, workloads: Workloads) -> Mapping[str, int]:
+        """How many pods of each workload hold a node now, by workload name."""
+        counted = Counter(pod.workload for pod in self.standing.pods(workloads.names) if pod.holds_node)
+        return {name: counted[name] for name in sorted(workloads.names)}
+
+    def domains(self, workloads: Workloads, level_key: str) -> Mapping[str, int]:
+        """How many pods of the workloads are in each domain now, by the value of a label of the lab's nodes."""
+        held = (self._labels.get(node, {}).get(level_key, "") for node in self.placement(workloads).values())
+        return Counter(held)
+
+    def domain_of(self, level_key: str) -> Mapping[str, str]:
+        """The domain of each of the lab's nodes, by its name: the value of a label."""
+        return {name: labels[level_key] for name, labels in self._labels.items() if level_key in labels}
+
+    def evicted(self, workloads: Workloads) -> tuple[Evicted, ...]:
+        """The pods of the workloads that the scheduler took away from their nodes so far, in the order of time."""
+        taken = self.standing.taken(sorted(workloads.names), self._deleted.__contains__)
+        found = [
+            Evicted(
+                name=pod.name,
+                workload=pod.workload,
+                gpus=feasible.gpus_of(self._shapes[pod.workload], pod.name),
+                node=pod.node or "",
+                at=Stamp.exactly(pod.ended_ns or self.clock.wall_ns()),
+                by=pod.evictor or "",
+            )
+            for pod in taken
+        ]
+        return tuple(sorted(found, key=lambda one: (one.at.at_ns, one.name)))
+
+    # What comes out.
 
     def measure(self, name: str, *, since: Stamp, until: Stamp) -> Measurement:
         """Record the seconds between two stamps, with bounds."""
-        seconds = (until.at_ns - since.at_ns) / NS_PER_S
-        measurement = Measurement(
-            name=name,
-            unit="s",
-            value=seconds,
-            lower=max(0.0, min(seconds, (until.lower_ns - since.upper_ns) / NS_PER_S)),
-            upper=max(seconds, (until.upper_ns - since.lower_ns) / NS_PER_S),
-            samples=(seconds,),
-        )
-        self.measurements.append(measurement)
-        return measurement
+        return self._measured(measuring.between(name, since, until))
 
     def measure_latency(self, name: str, workloads: Workloads, *, since: str, until: str) -> Measurement:
         """Record the seconds that each pod took from one phase to another, by arrival; the value is their median."""
-        begun = {row.uid: row for row in self._kept.in_phase(since, workloads.names)}
-        ended = {row.uid: row for row in self._kept.in_phase(until, workloads.names)}
-        pairs = [(begun[uid], ended[uid]) for uid in begun if uid in ended]
-        if not pairs:
-            raise CheckFailed(f"{name}: no pod went from {since} to {until}")
-        samples = tuple(sorted((after.arrival_ns - before.arrival_ns) / NS_PER_S for before, after in pairs))
-        lowers = [((after.lower_ns or before.upper_ns) - before.upper_ns) / NS_PER_S for before, after in pairs]
-        uppers = [(after.upper_ns - (before.lower_ns or before.upper_ns)) / NS_PER_S for before, after in pairs]
-        value = statistics.median(samples)
-        measurement = Measurement(
-            name=name,
-            unit="s",
-            value=value,
-            lower=max(0.0, min(value, statistics.median(lowers))),
-            upper=max(value, statistics.median(uppers)),
-            samples=samples,
-        )
-        self.measurements.append(measurement)
-        return measurement
+        begun, ended = (self._kept.in_phase(phase, workloads.names) for phase in (since, until))
+        return self._measured(measuring.latency(name, begun, ended))
+
+    def record(self, name: str, unit: str, samples: float | Sequence[float]) -> Measurement:
+        """Record figures of the scenario's own: one, or several whose median is the value."""
+        several = (samples,) if isinstance(samples, int | float) else samples
+        return self._measured(measuring.sampled(name, unit, several))
 
     def expect(self, name: str, holds: bool, detail: str = "") -> None:
         """Record a check; one that does not hold fails the trial when it is over."""
-        self.checks.append(Check(name=name, passed=holds, detail=detail))
+        self.checks.append(Check(name=name, passed=bool(holds), detail=detail))
 
-    def placement(self, workloads: Workloads) -> Mapping[str, str]:
-        """Which node each pod of the workloads is bound to, by pod name."""
-        rows = self._kept.in_phase("scheduled", workloads.names)
-        return {row.name: row.node for row in rows if row.node}
+    def expect_at_most(self, measurement: str, value: float, *, percent: float | None = None) -> None:
+        """A measurement (or a percentile of it) must not be above a value when the trial is over."""
+        self.thresholds.append(Threshold(measurement=measurement, at_most=value, percent=percent))
+
+    @contextlib.contextmanager
+    def timed(self, *, since: Stamp | None = None) -> Iterator[None]:
+        """The timed part: what comes before is setup. Without it the whole scenario is timed.
+
+        It begins now, or at an earlier moment, like that at which the scheduler was started again.
+        """
+        begun_ns = self.clock.wall_ns() if since is None else since.at_ns
+        try:
+            yield
+        finally:
+            ended_ns = self.clock.wall_ns()
+            self.timed_ns = (self.timed_ns or 0) + ended_ns - begun_ns
+            self.timed_span = (self.timed_span or (begun_ns, 0))[0], ended_ns
+
+    def _measured(self, measurement: Measurement) -> Measurement:
+        if any(one.name == measurement.name for one in self.measurements):
+            raise UsageError(f"the scenario measures {measurement.name!r} twice: give each its own name")
+        self.measurements.append(measurement)
+        return measurement
+
+    def _refuse(self, what: str, needs: Sequence[Feature]) -> None:
+        reasons = missing(needs, self._lacks)
+        if reasons:
+            raise NotApplicable(f"{what} cannot be written for this scheduler: {'; '.join(reasons)}")
+
+    async def _reached(self, goal: Goal, phase: str, workloads: Workloads, stalled_after_s: float | None) -> Stamp:
+        needs = {name: self._shapes[name].pod_count for name in workloads.names}
+        await self._until(goal, needs, workloads, stalled_after_s)
+        await self._following.settled()
+        return measuring.last(self._kept.in_phase(phase, workloads.names), workloads.submitted)
+
+    async def _until(
+        self, goal: Goal, needs: Mapping[str, int], workloads: Workloads, stalled_after_s: float | None
+    ) -> None:
+        waiting = Waiting(
+            self._client,
+            self.standing,
+            self._dialect.lifecycle.kinds,
+            namespace=self._namespace,
+            clock=self.clock,
+        )
+        shapes = [self._shapes[name] for name in sorted(workloads.names)]
+
+        async def about() -> str:
+            told = [self.scheduler.told(), feasible.told(shapes, (await self._client.list_all(NODES)).items)]
+            return "".join(f"; {one}" for one in told if one)
+
+        await waiting.until(goal, needs, stalled_after_s=stalled_after_s, about=about)
 
 
-def training(*, gpus: int = 1) -> Workload:
-    """One pod with GPUs."""
-    return Workload(name="training", gpus=gpus)
-
-
-def distributed(*, workers: int, gpus: int = 1) -> Workload:
-    """A gang of workers: all start or none does."""
-    return Workload(name="distributed", pods=workers, gpus=gpus)
+def _pool(name: str, count: int | None, gpus: int, topology: Mapping[str, int] | None) -> Pool:
+    if topology is None:
+        return pools.base(name, 1 if count is None else count, gpus=gpus)
+    wanted = tree(topology)
+    base = pools.base(name, wanted.leaves if count is None else count, gpus=gpus)
+    return msgspec.structs.replace(base, topology=wanted)
 
 
 def over_committed(placement: Mapping[str, str], gpus_per_pod: int, gpus_per_node: int) -> list[str]:
     """Nodes that hold more GPUs than they have."""
-    used: dict[str, int] = {}
+    used: Counter[str] = Counter()
     for node in placement.values():
-        used[node] = used.get(node, 0) + gpus_per_pod
+        used[node] += gpus_per_pod
     return sorted(node for node, total in used.items() if total > gpus_per_node)

@@ -20,7 +20,7 @@ from kubedyno.kit import logs, tasks
 from kubedyno.kit.clock import Clock, RealClock, rfc3339
 from kubedyno.kit.errors import EngineError, ExitCode, KubedynoError, UsageError
 from kubedyno.kit.places import cache_dir
-from kubedyno.lab import control, planning
+from kubedyno.lab import control, planning, steering
 from kubedyno.lab.folders import RECORDS, ComponentStatus, LabFolder, LabStatus
 from kubedyno.lab.programs import Provided, provide
 from kubedyno.lab.recording import recording
@@ -83,6 +83,8 @@ async def own(folder: LabFolder, spec: LabSpec, telling: Telling, clock: Clock) 
                     spool.tell(await recorded.prove())
                     spool.flush()
                     return {"records": str(records)}
+                case "scheduler":
+                    return await steering.answer(lab.scheduler, request)
             return msgspec.to_builtins(_filled(begun, lab, provided))  # type: ignore[no-any-return] # a struct becomes a dict
 
         async with control.serve(folder.control_socket, answer):

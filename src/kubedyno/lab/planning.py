@@ -1,5 +1,6 @@
 """From what was asked for to what will run: pure, so that `--dry-run` shows exactly what `up` would start."""
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,10 @@ from kubedyno.plane.activity import Activity
 from kubedyno.plane.component import OWN_PROGRAM, Component, set_name
 from kubedyno.plane.controlplane import ControlPlane
 from kubedyno.plane.identities import Identity
-from kubedyno.plane.ports import PortSource
+from kubedyno.plane.ports import PortSource, counted_ports
 from kubedyno.plane.settings import with_flags
 from kubedyno.plane.site import PROFILES, Profile, Site, with_heartbeats
+from kubedyno.plane.webhooks import Webhooks
 from kubedyno.schedulers import SCHEDULERS, Scheduler
 from kubedyno.sim import mounting
 from kubedyno.sim.simulating import Simulation
@@ -63,6 +65,16 @@ class LabPlan(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(component.program for component in self.components))
 
     @property
+    def webhooks(self) -> tuple[Webhooks, ...]:
+        """What the API server calls components for."""
+        return tuple(component.webhooks for component in self.components if component.webhooks is not None)
+
+    @property
+    def definitions(self) -> list[dict[str, Any]]:
+        """CustomResourceDefinitions of our own: of the kinds that the scheduler reads, and of the operators'."""
+        return [*(self.scheduler.definitions() if self.scheduler else ()), *operating.definitions(self.operators)]
+
+    @property
     def asset_groups(self) -> tuple[str, ...]:
         """Groups whose CRDs are installed."""
         return self.scheduler.asset_groups if self.scheduler else ()
@@ -84,7 +96,8 @@ def plan(spec: LabSpec, *, folder: Path, draw_port: PortSource) -> LabPlan:
     after = control_plane.servers
     scheduler_components = scheduler.components(site, after=after, config=spec.scheduler_config) if scheduler else ()
     kubelets = _kubelets(spec, site, after)
-    _refuse_unknown(spec, (*control_plane.components, *scheduler_components, *kubelets))
+    activities = _activities(spec, site, scheduler)
+    _refuse_unknown(spec, (*control_plane.components, *scheduler_components, *kubelets), activities)
     return LabPlan(
         spec=spec,
         site=site,
@@ -93,7 +106,7 @@ def plan(spec: LabSpec, *, folder: Path, draw_port: PortSource) -> LabPlan:
         scheduler_components=_set(scheduler_components, spec),
         kubelet_components=_set(kubelets, spec),
         base_objects=tuple(scheduler.base_objects()) if scheduler else (),
-        activities=_activities(spec, site, scheduler),
+        activities=activities,
         operators=operating.operators(
             spec.operators,
             scheduler_name=scheduler.dialect.scheduler_name if scheduler else operating.DEFAULT_SCHEDULER_NAME,
@@ -169,7 +182,7 @@ def _activities(spec: LabSpec, site: Site, scheduler: Scheduler | None) -> tuple
         found.append(embedded.controllers(site.profile))
     found += _simulation(spec, site)
     if scheduler is not None:
-        found += scheduler.activities(cycle_s=embedded.VIRTUAL_COST.cycle_s if spec.time == "virtual" else 0.0)
+        found += scheduler.activities(site, cycle_s=embedded.VIRTUAL_COST.cycle_s if spec.time == "virtual" else 0.0)
     return tuple(found)
 
 
@@ -181,8 +194,34 @@ def _set(components: tuple[Component, ...], spec: LabSpec) -> tuple[Component, .
     )
 
 
-def _refuse_unknown(spec: LabSpec, components: tuple[Component, ...]) -> None:
-    known = {set_name(component) for component in components}
+def settings_where_they_belong(specs: Sequence[LabSpec]) -> list[LabSpec]:
+    """Labs of different schedulers that were given the same settings: each keeps those of its own components.
+
+    What no lab has a component for stays, so that it is refused.
+    """
+    if len(specs) == 1:
+        return list(specs)
+    bare = [msgspec.structs.replace(spec, settings={}) for spec in specs]
+    plans = [plan(one, folder=Path("unused"), draw_port=counted_ports(1)) for one in bare]
+    known = [_settable(one.components, one.activities) for one in plans]
+    everywhere = set().union(*known)
+    return [
+        msgspec.structs.replace(
+            spec,
+            settings={name: fields for name, fields in spec.settings.items() if name in own or name not in everywhere},
+        )
+        for spec, own in zip(specs, known, strict=True)
+    ]
+
+
+def _settable(components: Iterable[Component], activities: Iterable[Activity]) -> set[str]:
+    """What `--set` can name."""
+    hosted = {activity.name for activity in activities if activity.settable}
+    return {set_name(component) for component in components} | hosted
+
+
+def _refuse_unknown(spec: LabSpec, components: tuple[Component, ...], activities: tuple[Activity, ...]) -> None:
+    known = _settable(components, activities)
     for name in spec.settings:
         if name not in known:
             raise UsageError(f"--set {name}....: this lab has no component {name!r}; {suggestion(name, known)}")
@@ -208,8 +247,9 @@ def document(lab: LabPlan) -> dict[str, Any]:
     """The plan as plain data; keys and certificates are named, never shown."""
     balancer = lab.control_plane.balancer
     activities = [*lab.activities, *(operator.activity for operator in lab.operators)]
-    crds = [crd["metadata"]["name"] for crd in operating.definitions(lab.operators)]
-    objects = [*lab.base_objects, *operating.objects(lab.operators)]
+    crds = [crd["metadata"]["name"] for crd in lab.definitions]
+    called = [made for hooks in lab.webhooks for made in (hooks.bare_secret(), *hooks.configurations())]
+    objects = [*lab.base_objects, *called, *operating.objects(lab.operators)]
     return {
         "lab": lab.spec.name,
         "engine": lab.spec.engine,
@@ -238,5 +278,12 @@ def _component(component: Component) -> dict[str, Any]:
         "files": [{"path": str(file.path), "text": file.text} for file in component.files],
         "ready": component.ready.url if component.ready else None,
         "after": list(component.after),
+        "called": _addresses(component.webhooks) if component.webhooks else [],
     }
     return {key: value for key, value in shown.items() if value not in (None, [], {})}
+
+
+def _addresses(webhooks: Webhooks) -> list[str]:
+    """Where the API server calls a component."""
+    conversion = ["/convert"] if webhooks.converts else []
+    return [webhooks.url(path) for path in (*conversion, *(hook.path for hook in webhooks.hooks))]

@@ -7,6 +7,7 @@ from pathlib import Path
 from kubedyno.client.rest import Client
 from kubedyno.measure.columns import ObjectRow
 from kubedyno.measure.following import Following, Probing, following
+from kubedyno.measure.observer import Observer
 from kubedyno.measure.spool import Spool
 from kubedyno.model.lifecycles import Followed
 
@@ -23,10 +24,11 @@ async def recording(
     probe_in: str = _OF_LABS,
     sinks: Sequence[Callable[[ObjectRow], None]] = (),
     is_virtual: bool = False,
+    observer: Observer | None = None,
 ) -> AsyncIterator[tuple[Following, Spool]]:
     """Record these kinds into a new folder below `records` while the block runs; without a namespace, of all.
 
-    The probe lives in the namespace `probe_in`; rows go to the sinks as well.
+    The probe lives in the namespace `probe_in`; rows go to the sinks as well, and the observer is told of all objects.
     """
     with Spool(records) as spool:
         async with following(
@@ -38,5 +40,6 @@ async def recording(
             # Nothing takes time there but what is charged for.
             probing=None if is_virtual else Probing(namespace=probe_in),
             is_instant=is_virtual,
+            observer=observer,
         ) as recorded:
             yield recorded, spool

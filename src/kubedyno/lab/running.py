@@ -2,55 +2,59 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+import traceback
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from kubedyno import __version__
 from kubedyno.kit import tasks
 from kubedyno.kit.clock import NS_PER_S, Clock, rfc3339
-from kubedyno.kit.errors import CheckFailed, ExitCode, InvalidRun, KubedynoError
+from kubedyno.kit.errors import CheckFailed, EngineError, KubedynoError, NotApplicable, UsageError
 from kubedyno.kit.progress import Progress, told
-from kubedyno.lab import installing, lagging, operating, planning
-from kubedyno.lab.folders import RECORDS, LabFolder
+from kubedyno.lab import installing, judging, measuring, operating, thresholds
+from kubedyno.lab.applying import why_not
+from kubedyno.lab.auditing import Auditor
+from kubedyno.lab.creating import RUN_LABEL
+from kubedyno.lab.folders import RECORDS
+from kubedyno.lab.grounds import Ground
+from kubedyno.lab.judging import Evidence
 from kubedyno.lab.lab import Lab
-from kubedyno.lab.planning import LabPlan
+from kubedyno.lab.matrix import Trial
 from kubedyno.lab.programs import Provided
 from kubedyno.lab.recording import recording
-from kubedyno.lab.scenario import Scenario
 from kubedyno.lab.sink import Sink
-from kubedyno.lab.spec import LabSpec
-from kubedyno.lab.starting import RunningLab, started
-from kubedyno.measure import host, spool
+from kubedyno.measure import host, spool, statistics
+from kubedyno.measure.audit import Audit
 from kubedyno.measure.columns import SeriesRow
 from kubedyno.measure.following import Following
-from kubedyno.measure.host import Usage
-from kubedyno.measure.records import FORMAT, AuditLine, Program, RunRecord, TrialRecord, Verdict
-from kubedyno.model.dialects import Dialect
+from kubedyno.measure.invariants.observing import watching
+from kubedyno.measure.lives import Lives
+from kubedyno.measure.quality import Quality, quality_of
+from kubedyno.measure.records import (
+    FORMAT,
+    Measurement,
+    Program,
+    RunRecord,
+    TrialRecord,
+    Verdict,
+    Violation,
+)
 from kubedyno.model.samples import Recording
 from kubedyno.model.settings import Setting
-from kubedyno.plane.ports import free_ports
 from kubedyno.schedulers import SCHEDULERS
 
-_STALL_LIMIT_S = 1.0  # beyond the resolution of the server's own stamps
-_STALL_PROBE_S = 0.02
+_TELL_EVERY_S = 0.5
 
 
-class Trial(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be run: a scenario with all its parameters."""
-
-    scenario: Scenario
-    parameters: Mapping[str, Any]
-    seed: int
-
-
-class _Outcome(msgspec.Struct, kw_only=True):
+class Outcome(msgspec.Struct, kw_only=True):
     """What a trial has come to so far: kept apart, so that a failure loses nothing."""
 
+    doing: str = "while the lab was being started"
+    error: BaseException | None = None
     lab: Lab | None = None
-    usage: Usage | None = None
     records: Path | None = None
     """Folder of the recording."""
     recording: Recording | None = None
@@ -58,159 +62,190 @@ class _Outcome(msgspec.Struct, kw_only=True):
     begun_ns: int = 0
     ready_ns: int = 0
     ended_ns: int = 0
-    longest_stall_s: float = 0.0
-    lag: Mapping[str, Any] | None = None
+    audit: Audit = Audit()
+    violations: tuple[Violation, ...] = ()
+    quality: Quality = Quality((), ())
+    usage: Sequence[SeriesRow] = ()
 
 
 async def run_trial(
     trial: Trial,
     *,
-    spec: LabSpec,
-    provided: Provided,
-    folder: LabFolder,
+    ground: AbstractAsyncContextManager[Ground],
+    folder: Path,
     sink: Sink,
     clock: Clock,
     progress: Progress,
-) -> Verdict:
-    """Bring a lab up, run the scenario, take the lab down, and tell the sink; errors become the verdict.
+) -> TrialRecord:
+    """Enter the ground, run the scenario, leave the ground, and tell the sink; errors become the verdict.
 
-    An interruption is told and then goes on its way.
+    Recordings and logs are below `folder`. An interruption is told and then goes on its way.
     """
-    outcome = _Outcome(begun_ns=clock.wall_ns())
-    plan = planning.plan(spec, folder=folder.path, draw_port=free_ports())
-    error: BaseException | None = None
+    outcome = Outcome(begun_ns=clock.wall_ns())
     try:
-        await _run(trial, outcome, plan=plan, provided=provided, clock=clock, progress=progress)
+        if (reason := why_not(trial.scenario, trial.spec.scheduler)) is not None:
+            raise NotApplicable(reason)
+        async with ground as entered:
+            await _run(trial, outcome, entered, records=folder / RECORDS, clock=clock, progress=progress)
     except (KubedynoError, asyncio.CancelledError) as caught:
-        error = caught
+        # What ended the lab says more than what the scenario felt of it; only an interruption goes before everything.
+        outcome.error = caught
+        if tasks.is_being_cancelled() and isinstance(caught, KubedynoError):
+            outcome.error = asyncio.CancelledError()
+            outcome.doing = f"{outcome.doing}; {caught}"
     outcome.ended_ns = outcome.ended_ns or clock.wall_ns()
-    record = _record(trial, spec, outcome, error)
+    record = _record(trial, outcome)
     sink.trial(
         record,
         objects=spool.read_objects(outcome.records) if outcome.records else (),
         series=_series(outcome),
-        logs=folder.path / "logs",
+        logs=folder / "logs",
     )
-    if isinstance(error, asyncio.CancelledError):
-        raise error
-    return record.verdict
+    if isinstance(outcome.error, asyncio.CancelledError):
+        raise outcome.error
+    return record
 
 
 async def _run(
-    trial: Trial, outcome: _Outcome, *, plan: LabPlan, provided: Provided, clock: Clock, progress: Progress
+    trial: Trial, outcome: Outcome, ground: Ground, *, records: Path, clock: Clock, progress: Progress
 ) -> None:
-    async with started(plan, provided=provided, clock=clock, progress=progress) as lab:
-        outcome.settings = lab.settings
-        namespace = trial.scenario.name.replace("/", "-")
-        await installing.ensure_namespace(lab.client, namespace)
-        dialect = SCHEDULERS.get(plan.spec.scheduler).dialect
-        outcome.usage = Usage(lambda: _pids(lab), clock)
-        async with (
-            _recording(outcome, lab, dialect, namespace=namespace) as recorded,
-            tasks.owning() as group,
-        ):
-            watchers = [
-                group.create_task(outcome.usage.follow(), name="sample the processes"),
-                group.create_task(_watch_loop(outcome, clock), name="watch the event loop"),
-            ]
-            outcome.lab = Lab(
-                client=lab.client,
-                following=recorded,
-                dialect=dialect,
-                scheduler=lab.scheduler,
-                namespace=namespace,
-                clock=clock,
-                kubelet=plan.spec.kubelet,
-                seed=trial.seed,
-            )
-            outcome.ready_ns = clock.wall_ns()
-            with told(progress, clock, f"running {trial.scenario.name}"):
-                await trial.scenario.function(outcome.lab, **trial.parameters)
-            outcome.ended_ns = clock.wall_ns()
-            outcome.usage.sample()
-            outcome.recording = await recorded.prove()
-            outcome.lag = await lagging.lag_of(lab.activities.running, plan.kubelet_components, lab.reader)
-            for watcher in watchers:
-                watcher.cancel()
-    for check in outcome.lab.checks:
-        if not check.passed:
-            raise CheckFailed(f"{check.name}: {check.detail}" if check.detail else check.name)
-    if not outcome.recording.whole:
-        raise InvalidRun(f"the recording is not whole. {outcome.recording.proof}")
-    for line in _audit(outcome):
-        if not line.acceptable:
-            raise InvalidRun(
-                f"{line.name} was {line.value:g} {line.unit}, above {line.limit:g}: kubedyno itself was the bottleneck"
-            )
+    async with observed(trial, outcome, ground, records=records, clock=clock) as lab, tasks.owning() as group:
+        outcome.doing = "in the scenario"
+        with told(progress, clock, f"running {trial.title}"):
+            telling = group.create_task(_tell(lab, clock, progress), name="tell how far it is")
+            await _play(trial, outcome, lab)
+            telling.cancel()
+        outcome.doing = "while the trial was being finished"
 
 
 @contextlib.asynccontextmanager
-async def _recording(
-    outcome: _Outcome, lab: RunningLab, dialect: Dialect, *, namespace: str
-) -> AsyncIterator[Following]:
-    """Record the objects of the trial's namespace while the block runs."""
-    async with recording(
-        lab.client,
-        dialect.lifecycle.kinds,
-        lab.plan.site.folder / RECORDS,
-        namespace=namespace,
-        is_virtual=lab.plan.spec.time == "virtual",
-    ) as (recorded, kept):
-        outcome.records = kept.folder
+async def observed(
+    trial: Trial, outcome: Outcome, ground: Ground, *, records: Path, clock: Clock
+) -> AsyncIterator[Lab]:
+    """The Lab of a trial, recorded, watched and audited while the block runs; the outcome has all that was seen."""
+    outcome.settings = ground.settings
+    namespace = ground.namespace
+    await installing.ensure_namespace(ground.client, namespace, labels={RUN_LABEL: trial.run_id})
+    kinds = SCHEDULERS.get(trial.spec.scheduler).dialect.lifecycle.kinds
+    is_virtual = trial.spec.time == "virtual"
+    async with (
+        Auditor(ground.running, clock) as auditor,
+        watching(ground.client, kinds, namespace=namespace) as watched,
+        recording(ground.client, kinds, records, namespace=namespace, is_virtual=is_virtual, observer=watched) as (
+            recorded,
+            spooled,
+        ),
+    ):
+        outcome.records = spooled.folder
+        lab = outcome.lab = _lab(trial, ground, recorded, clock)
+        lab.on_delete = lambda names: watched.excuse(names, clock.wall_ns())
+        lab.creator.on_accepted = watched.accepted
+        lab.creator.on_paced = auditor.lateness.note
+        await auditor.begin()
+        outcome.ready_ns = clock.wall_ns()
         try:
-            yield recorded
+            yield lab
+            outcome.ended_ns = clock.wall_ns()
+            outcome.recording = await recorded.prove()
+            await watched.end(clock.wall_ns())
+            outcome.audit = await auditor.end(recording=outcome.recording, timed=lab.timed_span)
+            outcome.settings = outcome.audit.settings or outcome.settings
+            outcome.quality = _quality(watched.lives(), lab, outcome.recording)
         finally:
-            outcome.recording = outcome.recording or recorded.recording()
+            if outcome.recording is None:
+                outcome.recording = recorded.recording()
+            outcome.violations = watched.violations()
+            outcome.usage = auditor.rows
 
 
-def _series(outcome: _Outcome) -> Iterator[Sequence[SeriesRow]]:
+def _quality(lives: Lives, lab: Lab, recorded: Recording) -> Quality:
+    since_ns, until_ns = lab.timed_span or (None, None)
+    lag_s = recorded.lag.p99_s if recorded.lag is not None else 0.0
+    return quality_of(lives, since_ns=since_ns, until_ns=until_ns, lag_s=lag_s)
+
+
+def _lab(trial: Trial, ground: Ground, recorded: Following, clock: Clock) -> Lab:
+    scheduler = SCHEDULERS.get(trial.spec.scheduler)
+    lab = Lab(
+        client=ground.client,
+        following=recorded,
+        dialect=scheduler.dialect,
+        scheduler=ground.scheduler,
+        namespace=ground.namespace,
+        clock=clock,
+        kubelet=trial.spec.kubelet,
+        seed=trial.seed,
+        lacks=ground.lacks,
+        run_id=trial.run_id,
+        settings=ground.settings,
+        cleaner=ground.cleaner,
+    )
+    ground.scheduler.is_idle = lab.is_idle
+    return lab
+
+
+async def _play(trial: Trial, outcome: Outcome, lab: Lab) -> None:
+    """Run the scenario. What it finds wrong is kept, so that the rest of the trial is still measured and checked."""
+    try:
+        await trial.scenario.function(lab, **trial.parameters)
+    except (CheckFailed, UsageError) as error:
+        outcome.error = error
+    except AssertionError as error:
+        outcome.error = CheckFailed(f"an assertion of the scenario does not hold{_where(error)}: {error}")
+    except KubedynoError:
+        raise
+    except Exception as error:  # a scenario may be anybody's
+        raise EngineError(
+            f"scenario {trial.scenario.name} broke off with {type(error).__name__}: {error}{_where(error)}"
+        ) from error
+
+
+def _where(error: BaseException) -> str:
+    """File and line that an error comes from."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+
+
+async def _tell(lab: Lab, clock: Clock, progress: Progress) -> None:
+    """Say how many pods are bound, and how fast that goes, until cancelled."""
+    bound = 0
+    while True:
+        await clock.sleep(_TELL_EVERY_S)
+        rate = (lab.standing.bound - bound) / _TELL_EVERY_S
+        bound = lab.standing.bound
+        progress.note(f"{bound}/{lab.submitted_pods} pods bound, {rate:.0f}/s")
+
+
+def _series(outcome: Outcome) -> Iterator[Sequence[SeriesRow]]:
     if outcome.records is not None:
         yield from spool.read_series(outcome.records)
-    if outcome.usage is not None:
-        yield outcome.usage.rows
+    yield outcome.usage
+    yield outcome.quality.series
 
 
-def _pids(lab: RunningLab) -> dict[str, int]:
-    return {name: process.pid for name, process in lab.supervisor.processes.items()}
-
-
-async def _watch_loop(outcome: _Outcome, clock: Clock) -> None:
-    """Notice when this process could not look at its events in time: then stamps of arrival are late."""
-    while True:
-        before_ns = clock.monotonic_ns()
-        await clock.sleep(_STALL_PROBE_S)
-        late_s = (clock.monotonic_ns() - before_ns) / NS_PER_S - _STALL_PROBE_S
-        outcome.longest_stall_s = max(outcome.longest_stall_s, late_s)
-
-
-def _audit(outcome: _Outcome) -> tuple[AuditLine, ...]:
-    lines = [AuditLine(name="longest event-loop stall", value=outcome.longest_stall_s, unit="s", limit=_STALL_LIMIT_S)]
-    if (recording := outcome.recording) is not None:
-        relists, cuts = (sum(getattr(watch, name) for watch in recording.watches) for name in ("relists", "cuts"))
-        lines.append(AuditLine(name="watch relists", value=relists, unit="lists", limit=0))
-        lines.append(AuditLine(name="watch streams cut", value=cuts, unit="streams", limit=None))
-        if recording.lag is not None:
-            lines.append(AuditLine(name="watch lag p99", value=recording.lag.p99_s, unit="s", limit=None))
-    if outcome.usage is not None:
-        own_s = outcome.usage.cpu_used_s(host.INSTRUMENT)
-        lines.append(AuditLine(name="CPU used by kubedyno", value=own_s, unit="s", limit=None))
-    return (*lines, *lagging.audit(outcome.lag))
-
-
-def verdict_of(error: BaseException | None) -> Verdict:
-    """What an error makes of a trial."""
-    if error is None:
-        return Verdict.PASSED
-    if isinstance(error, CheckFailed):
-        return Verdict.FAILED
-    if isinstance(error, InvalidRun):
-        return Verdict.INVALID
-    return Verdict.INTERRUPTED if isinstance(error, asyncio.CancelledError) else Verdict.ERROR
-
-
-def _record(trial: Trial, spec: LabSpec, outcome: _Outcome, error: BaseException | None) -> TrialRecord:
+def evidence(trial: Trial, outcome: Outcome) -> Evidence:
+    """What the verdict of a trial is made from. Thresholds are judged when the scenario has come to its end."""
     lab = outcome.lab
+    if lab is None:
+        return Evidence(error=outcome.error)
+    has_ended = outcome.error is None
+    known = (*_measurements(lab), *outcome.quality.measurements)
+    judged = thresholds.judge((*lab.thresholds, *trial.thresholds), known) if has_ended else []
+    return Evidence(
+        error=outcome.error,
+        checks=(*lab.checks, *judged),
+        violations=outcome.violations,
+        audit=outcome.audit.lines,
+        findings=outcome.audit.findings,
+        doubt=_doubt(outcome.recording) if has_ended else "",
+    )
+
+
+def _record(trial: Trial, outcome: Outcome) -> TrialRecord:
+    lab, spec = outcome.lab, trial.spec
     ready_ns = outcome.ready_ns or outcome.ended_ns
+    came_to = evidence(trial, outcome)
+    verdict, message = judging.judge(came_to)
     return TrialRecord(
         format=FORMAT,
         scenario=trial.scenario.name,
@@ -227,16 +262,39 @@ def _record(trial: Trial, spec: LabSpec, outcome: _Outcome, error: BaseException
         started_at=rfc3339(outcome.begun_ns),
         setup_s=(ready_ns - outcome.begun_ns) / NS_PER_S,
         duration_s=(outcome.ended_ns - ready_ns) / NS_PER_S,
+        timed_s=lab.timed_ns / NS_PER_S if lab and lab.timed_ns is not None else None,
+        repeat=trial.repeat,
         settings=outcome.settings,
-        measurements=tuple(lab.measurements) if lab else (),
-        checks=tuple(lab.checks) if lab else (),
-        audit=_audit(outcome),
-        verdict=verdict_of(error),
-        message=str(error) if isinstance(error, KubedynoError) else "",
+        measurements=_measurements(lab),
+        quality=outcome.quality.measurements,
+        thresholds=(*(lab.thresholds if lab else ()), *trial.thresholds),
+        violations=outcome.violations,
+        findings=outcome.audit.findings,
+        checks=tuple(came_to.checks),
+        audit=tuple(came_to.audit),
+        verdict=verdict,
+        message=f"interrupted {outcome.doing}" if verdict == Verdict.INTERRUPTED else message,
     )
 
 
-def run_record(run_id: str, *, command: tuple[str, ...], provided: Provided, clock: Clock) -> RunRecord:
+def _measurements(lab: Lab | None) -> tuple[Measurement, ...]:
+    """What the scenario measured, with percentiles; what a start of the scheduler costs stands beside it."""
+    if lab is None:
+        return ()
+    found: Iterable[Measurement] = lab.measurements
+    if lab.scheduler.start_up_s is not None:
+        found = (*found, measuring.sampled("scheduler start-up", "s", (lab.scheduler.start_up_s,)))
+    return tuple(
+        one if one.percentiles else msgspec.structs.replace(one, percentiles=statistics.percentiles(one.samples))
+        for one in found
+    )
+
+
+def _doubt(recorded: Recording | None) -> str:
+    return "" if recorded is None or recorded.whole else recorded.proof
+
+
+def run_record(run_id: str, *, command: tuple[str, ...], provided: Iterable[Provided], clock: Clock) -> RunRecord:
     """The record of a run that starts now."""
     return RunRecord(
         format=FORMAT,
@@ -248,33 +306,10 @@ def run_record(run_id: str, *, command: tuple[str, ...], provided: Provided, clo
         host=host.describe(),
         programs={
             name: Program(version=found.version, source=found.source, path=str(found.path))
-            for name, found in provided.found.items()
+            for one in provided
+            for name, found in one.found.items()
         },
         trials=(),
         verdict=None,
         exit_code=None,
     )
-
-
-_EXIT_CODES = {
-    Verdict.PASSED: ExitCode.PASSED,
-    Verdict.FAILED: ExitCode.CHECK_FAILED,
-    Verdict.INVALID: ExitCode.INVALID,
-    Verdict.ERROR: ExitCode.ENGINE,
-    Verdict.CRASHED: ExitCode.ENGINE,
-    Verdict.INTERRUPTED: ExitCode.INTERRUPTED,
-}
-_WORST_FIRST = (
-    Verdict.INTERRUPTED,
-    Verdict.CRASHED,
-    Verdict.ERROR,
-    Verdict.FAILED,
-    Verdict.INVALID,
-    Verdict.PASSED,
-)
-
-
-def overall(verdicts: list[Verdict]) -> tuple[Verdict, ExitCode]:
-    """The verdict of a run, the worst of its trials, and its exit code."""
-    worst = next((verdict for verdict in _WORST_FIRST if verdict in verdicts), Verdict.PASSED)
-    return worst, _EXIT_CODES[worst]

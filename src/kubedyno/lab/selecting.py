@@ -32,6 +32,14 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     name: str | None = None
     """Of a lab."""
 
+    @property
+    def told(self) -> str:
+        """In words."""
+        if self.name is not None:
+            return f"lab {self.name}"
+        file = f"cluster of {self.kubeconfig}" if self.kubeconfig is not None else "cluster of KUBECONFIG"
+        return file if self.context is None else f"{file}, context {self.context}"
+
 
 @asynccontextmanager
 async def selected(

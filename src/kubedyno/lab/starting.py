@@ -122,7 +122,7 @@ async def _start(
     servers = [component for component in plan.control_plane.components if component.program != MANAGER]
     managers = [component for component in plan.control_plane.components if component.program == MANAGER]
     await supervisor.start(servers)
-    definitions = operating.definitions(plan.operators)
+    definitions = plan.definitions
     # Before the controllers: the garbage collector looks for new kinds only twice a minute.
     await installing.create_missing(client, definitions)
     activities.start(activity for activity in plan.activities if not activity.decides)
@@ -133,14 +133,15 @@ async def _start(
         await installing.await_service_account(client, "default")
 
     async def scheduler() -> None:
-        await installing.install_crds(client, crd_folders)
+        await installing.await_crds(client, definitions)
+        await installing.install_crds(client, crd_folders, plan.webhooks)
         await installing.install_objects(client, plan.base_objects)
+        await installing.install_webhooks(client, plan.webhooks, plan.site.pki)
         await supervisor.start(plan.scheduler_components)
         activities.start(activity for activity in plan.activities if activity.decides)
 
     async def operators() -> None:
         await installing.create_missing(client, operating.objects(plan.operators))
-        await installing.await_crds(client, definitions)
 
     async def nodes() -> None:
         await supervisor.start(plan.kubelet_components)
@@ -169,7 +170,12 @@ def _write_identities(plan: LabPlan, clock: Clock, token: str) -> Path:
         return plan.site.kubeconfig(ADMIN.name)
     with writing(plan.site.folder):
         plan.site.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        material = pki.create(plan.site.pki.folder, plan.identities, clock=clock)
+        material = pki.create(
+            plan.site.pki.folder,
+            plan.identities,
+            clock=clock,
+            authorities=tuple(webhooks.authority for webhooks in plan.webhooks),
+        )
         if plan.control_plane.embedded_port is None:
             shown = tokens.create(material.tokens, plan.identities)
         else:

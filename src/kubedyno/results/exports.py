@@ -15,6 +15,8 @@ _GINKGO_STATES = {
     Verdict.PASSED: "passed",
     Verdict.FAILED: "failed",
     Verdict.INVALID: "failed",
+    Verdict.SUSPECT: "failed",
+    Verdict.NOT_APPLICABLE: "skipped",
     Verdict.ERROR: "panicked",
     Verdict.CRASHED: "panicked",
     Verdict.INTERRUPTED: "interrupted",
@@ -22,7 +24,7 @@ _GINKGO_STATES = {
 
 
 def ginkgo(run: RunRecord, trials: Sequence[TrialRecord]) -> list[dict[str, Any]]:
-    """An array of one suite with a SpecReport per trial; measurements are report entries."""
+    """An array of one suite with a SpecReport per trial: its tags are the containers, measurements report entries."""
     return [
         {
             "SuitePath": run.id,
@@ -53,18 +55,20 @@ def _spec(trial: TrialRecord) -> dict[str, Any]:
                 "Visibility": "always",
                 "Value": {"Representation": f"{measurement.value:.6f} {measurement.unit}"},
             }
-            for measurement in trial.measurements
+            for measurement in (*trial.measurements, *trial.quality)
         ],
     }
-    if trial.verdict != Verdict.PASSED:
+    if trial.verdict != Verdict.PASSED:  # of a spec that was skipped it says why
         report["Failure"] = {"Message": trial.message or trial.verdict}
     return report
 
 
 def junit(run: RunRecord, trials: Sequence[TrialRecord]) -> bytes:
-    """One test suite with a test case per trial; a failed check is a failure, anything else an error."""
-    failures = sum(trial.verdict == Verdict.FAILED for trial in trials)
-    errors = sum(trial.verdict not in {Verdict.FAILED, Verdict.PASSED} for trial in trials)
+    """One test suite with a test case per trial; a failed check is a failure, what does not apply is skipped."""
+    failures, skipped = (
+        sum(trial.verdict == one for trial in trials) for one in (Verdict.FAILED, Verdict.NOT_APPLICABLE)
+    )
+    errors = sum(trial.verdict != Verdict.PASSED for trial in trials) - failures - skipped
     suite = ET.Element(
         "testsuite",
         name="kubedyno",
@@ -73,6 +77,7 @@ def junit(run: RunRecord, trials: Sequence[TrialRecord]) -> bytes:
         tests=str(len(trials)),
         failures=str(failures),
         errors=str(errors),
+        skipped=str(skipped),
         time=f"{sum(trial.duration_s for trial in trials):.6f}",
     )
     for trial in trials:
@@ -86,6 +91,8 @@ def junit(run: RunRecord, trials: Sequence[TrialRecord]) -> bytes:
         message = _NOT_IN_XML.sub("\ufffd", trial.message)
         if trial.verdict == Verdict.FAILED:
             ET.SubElement(case, "failure", message=message)
+        elif trial.verdict == Verdict.NOT_APPLICABLE:
+            ET.SubElement(case, "skipped", message=message)
         elif trial.verdict != Verdict.PASSED:
             ET.SubElement(case, "error", message=message, type=trial.verdict)
     rendered: bytes = ET.tostring(suite, encoding="utf-8", xml_declaration=True)

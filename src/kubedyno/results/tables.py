@@ -31,6 +31,14 @@ def write_parquet(path: Path, columns: Sequence[Column], chunks: Iterable[Sequen
     shutil.rmtree(parts)
 
 
+def read_parquet(path: Path, columns: Sequence[str]) -> dict[str, list[Any]]:
+    """The values of some columns of a table, by name."""
+    import polars as pl  # noqa: PLC0415 - as above
+
+    read: dict[str, list[Any]] = pl.read_parquet(path, columns=list(columns)).to_dict(as_series=False)
+    return read
+
+
 class Times:
     """The lines of a trial's `times.csv`: when the last pod of each workload reached each phase."""
 

@@ -14,11 +14,9 @@ from click.testing import CliRunner
 
 from kubedyno import __version__, cli
 from kubedyno.cli import COMMANDS
-from kubedyno.cli.run import _trials
 from kubedyno.kit import tasks
 from kubedyno.kit.errors import CheckFailed, EngineError, InvalidRun, KubedynoError, UsageError
 from kubedyno.lab import operating
-from kubedyno.lab.spec import LabSpec
 from kubedyno.sim.stages.sets import default_stages
 
 pytestmark = pytest.mark.unit
@@ -189,7 +187,37 @@ def test_without_a_command_the_help_is_shown(kubedyno: Kubedyno) -> None:
         (("run", "hello", "-p", "nodes=x"), "-p nodes=x: scenario hello takes int there, for example nodes=4"),
         (("run", "hello", "-p", "nodes"), "-p nodes: write it as key=value"),
         (("run", "hello", "--nodes", "3", "-p", "nodes=3"), "--nodes and -p nodes=...: give one of them"),
-        (("run", "hello", "--nodes", "0"), "-p nodes=0: scenario hello needs at least one node"),
+        (("run", "hello", "--nodes", "0"), "-p nodes=0: scenario hello takes 1 or more there"),
+        (
+            ("run", "kai/*", "nothing/*"),
+            "no scenario matches 'nothing/*': `kubedyno list` shows all of them",
+        ),
+        (("run", "fil"), "there is no scenario 'fil': did you mean 'fill'?"),
+        (("run", "mine.py::fill"), "mine.py: there is no such file"),
+        (("run", "hello", "--repeat", "0"), "--repeat 0: write 1 or more"),
+        (("run", "hello", "-p", "patience_s=0"), "-p patience_s=0.0: scenario hello takes 0.1 or more there"),
+        (
+            ("run", "hello", "--scheduler", "reference", "--scheduler", "reference"),
+            "--scheduler reference: it stands there twice; --repeat runs a trial several times",
+        ),
+        (("run", "hello", "--scheduler", "kia"), "--scheduler kia: did you mean 'kai'?"),
+        (
+            ("run", "hello", "--scheduler", "reference", "--scheduler", "kai"),
+            (
+                "--scheduler kai: its clients take protobuf answers only, which the embedded engine does not give; "
+                "use --engine local"
+            ),
+        ),
+        (("run", "hello", "--thresholds", "none.yaml"), "--thresholds none.yaml: No such file or directory"),
+        (
+            ("run", "hello", "--name", "nobody"),
+            "there is no lab 'nobody': none are known; `kubedyno up --name nobody` makes one",
+        ),
+        (
+            ("run", "hello", "--name", "nobody", "--profile", "scale"),
+            "--profile: the lab is there already, and is what it is; leave it out",
+        ),
+        (("run", "hello", "--context", "c"), "--context c: of which file? Give --kubeconfig or set KUBECONFIG"),
         (("run", "hello", "--scheduler", "none"), "--scheduler none: a scenario needs a scheduler to measure"),
         (("run", "hello", "--profile", "fast"), "--profile fast: known are: production, scale, unthrottled"),
     ],
@@ -377,39 +405,25 @@ def test_list_shows_scenarios_with_their_parameters(kubedyno: Kubedyno) -> None:
     outcome = kubedyno("list")
     assert outcome.code == 0
     assert "hello  [first-steps]\n" in outcome.out
-    assert "  -p nodes=4  (int)\n" in outcome.out
+    assert "  -p nodes=4  (int from 1 to 50000)  how many nodes there are, with 8 GPUs each\n" in outcome.out
+    assert "kai/fill (or fill)  [" in outcome.out
+    assert "  scheduler kube-scheduler cannot do it: consolidation: " in outcome.out
     listed = yaml.safe_load(kubedyno("list", "--json").out)
     (hello,) = [scenario for scenario in listed if scenario["name"] == "hello"]
-    assert {"name": "nodes", "type": "int", "default": 4} in hello["parameters"]
-    assert hello["engines"] == ["embedded", "local"]
-    assert hello["schedulers"] == ["kai", "kube-scheduler", "reference"]
-
-
-SPEC = LabSpec(name="lab", engine="local", scheduler="kai")
-
-
-@pytest.mark.parametrize(
-    ("parameters", "option", "environment", "nodes"),
-    [
-        ((), None, None, 4),
-        ((), None, "9", 9),
-        ((), 7, "9", 7),
-        (("nodes=6",), None, "9", 6),
-        ((), 7, None, 7),
-    ],
-)
-def test_where_the_number_of_nodes_comes_from(
-    monkeypatch: pytest.MonkeyPatch,
-    parameters: tuple[str, ...],
-    option: int | None,
-    environment: str | None,
-    nodes: int,
-) -> None:
-    if environment is not None:
-        monkeypatch.setenv("NODE_COUNT", environment)
-    (trial,) = _trials(("hello",), parameters, option, 3, SPEC)
-    assert trial.parameters["nodes"] == nodes
-    assert trial.seed == 3
+    doc = "how many nodes there are, with 8 GPUs each"
+    assert hello["parameters"][0] == {
+        "name": "nodes", "type": "int", "default": 4, "doc": doc, "least": 1, "most": 50000
+    }  # fmt: skip
+    runs_on = {(one["engine"], one["scheduler"]): one for one in hello["runs_on"]}
+    assert runs_on["embedded", "reference"] == {
+        "engine": "embedded", "scheduler": "reference", "applies": True, "reason": None
+    }  # fmt: skip
+    assert runs_on["embedded", "kai"]["reason"] == "scheduler kai cannot be mounted on the embedded engine"
+    (moved,) = [scenario for scenario in listed if scenario["name"] == "kai/consolidate"]
+    refused = [one for one in moved["runs_on"] if one["scheduler"] == "kube-scheduler"]
+    assert [one["applies"] for one in refused] == [False, False]
+    assert refused[0]["reason"].startswith("scheduler kube-scheduler cannot do it: consolidation: ")
+    assert moved["needs"]
 
 
 def test_a_process_of_its_own_ends_with_the_same_codes(tmp_path: Path) -> None:

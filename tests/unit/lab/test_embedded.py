@@ -97,7 +97,7 @@ def test_hello_is_measured_checked_and_kept(terminal: Terminal, time: str) -> No
     assert [check.passed for check in trial.checks] == [True, True]
     objects = pl.read_parquet(folder / "objects.parquet")
     assert objects.columns == [column.name for column in OBJECTS]
-    assert set(objects["role"]) == {"pod", "podgroup"}
+    assert set(objects["role"]) == {"job", "pod", "podgroup"}
     phases = dict(objects.filter(pl.col("role") == "pod").group_by("phase").len().iter_rows())
     assert (phases["created"], phases["scheduled"], phases["running"]) == (15, 15, 15)
     assert objects.filter(pl.col("lower_ns") > pl.col("upper_ns")).is_empty()

@@ -1,5 +1,6 @@
 """What a Lab computes by itself: measurements with bounds, checks, placements."""
 
+import asyncio
 from types import SimpleNamespace
 
 import pytest
@@ -7,7 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubedyno.kit.clock import NS_PER_S, VirtualClock
-from kubedyno.lab.lab import Lab, Stamp, Workloads, distributed, over_committed, training
+from kubedyno.kit.errors import CheckFailed, UsageError
+from kubedyno.lab import measuring
+from kubedyno.lab.handles import Nodes, Stamp, Workloads
+from kubedyno.lab.lab import Lab, over_committed
+from kubedyno.lab.shapes import distributed, training
 from kubedyno.measure.columns import ObjectRow
 from kubedyno.measure.recorder import Recorder
 from kubedyno.measure.records import Check
@@ -19,10 +24,8 @@ TIMES_NS = st.integers(min_value=0, max_value=10**13)
 
 def lab(*rows: ObjectRow) -> Lab:
     recorder = Recorder()
-    for one in rows:
-        recorder.kept.add(one)
     unused: object = None
-    return Lab(
+    made = Lab(
         client=unused,  # type: ignore[arg-type]
         following=SimpleNamespace(recorder=recorder),  # type: ignore[arg-type]
         dialect=unused,  # type: ignore[arg-type]
@@ -30,6 +33,9 @@ def lab(*rows: ObjectRow) -> Lab:
         namespace="ns",
         clock=VirtualClock(),
     )
+    for one in rows:
+        recorder.kept.add(one)
+    return made
 
 
 def row(uid: str, phase: str, arrival_s: float, server_s: int | None, *, node: str | None = None) -> ObjectRow:
@@ -93,9 +99,13 @@ def test_a_lower_bound_is_never_negative() -> None:
 
 
 def test_the_last_of_several_pods_is_bounded_by_all_of_them() -> None:
-    one = lab(row("a", "scheduled", 9.0, None), row("b", "scheduled", 10.0, 5))
+    recorder = Recorder()
+    for one in (row("a", "scheduled", 9.0, None), row("b", "scheduled", 10.0, 5)):
+        recorder.kept.add(one)
     # News of b came last and late: it happened before 6 s. But a may have happened as late as 9 s.
-    assert one._last("scheduled", WORKLOADS) == Stamp(10 * NS_PER_S, 5 * NS_PER_S, 9 * NS_PER_S)
+    rows = recorder.kept.in_phase("scheduled", WORKLOADS.names)
+    assert measuring.last(rows, WORKLOADS.submitted) == Stamp(10 * NS_PER_S, 5 * NS_PER_S, 9 * NS_PER_S)
+    assert measuring.last([], WORKLOADS.submitted) == WORKLOADS.submitted
 
 
 def test_latency_is_the_median_of_the_pods_that_reached_both_phases() -> None:
@@ -152,3 +162,49 @@ def test_crowded_is_who_has_too_many_pods(nodes: list[int], gpus: int) -> None:
 def test_shapes_of_workloads() -> None:
     assert (training(gpus=2).pods, training(gpus=2).gpus, training().is_gang) == (1, 2, False)
     assert (distributed(workers=4).pods, distributed(workers=4).is_gang) == (4, True)
+
+
+def test_a_measurement_has_a_name_of_its_own() -> None:
+    one = lab()
+    one.record("evicted pods", "pods", 3)
+    with pytest.raises(UsageError, match="the scenario measures 'evicted pods' twice: give each its own name"):
+        one.record("evicted pods", "pods", (4, 5))
+
+
+def test_figures_of_the_scenarios_own_are_their_median() -> None:
+    found = lab().record("waits", "s", (3.0, 1.0, 2.0))
+    assert (found.value, found.lower, found.upper, found.samples) == (2.0, 2.0, 2.0, (1.0, 2.0, 3.0))
+    with pytest.raises(CheckFailed, match="waits: there is no sample of it"):
+        lab().record("waits", "s", ())
+
+
+def test_latency_of_pods_that_never_came_so_far_is_told() -> None:
+    with pytest.raises(CheckFailed, match="latency: no pod reached both phases, so there is nothing to measure"):
+        lab().measure_latency("latency", WORKLOADS, since="created", until="scheduled")
+
+
+async def test_timed_parts_add_up() -> None:
+    one = lab()
+    clock = one.clock
+    assert isinstance(clock, VirtualClock)
+    assert one.timed_span is None
+    for _ in range(2):
+        with one.timed():
+            sleeping = asyncio.ensure_future(clock.sleep(2.0))
+            await asyncio.sleep(0)
+            clock.advance_to_next()
+            await sleeping
+        sleeping = asyncio.ensure_future(clock.sleep(3.0))
+        await asyncio.sleep(0)
+        clock.advance_to_next()
+        await sleeping
+    assert one.timed_ns == 4 * NS_PER_S
+    assert one.timed_span == (0, 7 * NS_PER_S)
+
+
+def test_closeness_is_asked_for_by_names_of_levels() -> None:
+    nodes = Nodes(pool="gpu", names=("gpu-0",), gpus=8, topology="gpu", levels={"rack": "example.com/rack"})
+    close = nodes.close(required="rack")
+    assert (close.topology, close.required, close.preferred) == ("gpu", "example.com/rack", None)
+    with pytest.raises(ValueError, match="pool flat has no topology"):
+        Nodes(pool="flat", names=(), gpus=8).close(required="rack")

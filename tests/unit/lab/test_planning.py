@@ -42,6 +42,8 @@ SPECS = {
         audit_log=True,
         scheduler_config={"profiles": [{"schedulerName": "default-scheduler"}]},
     ),
+    "kueue": LabSpec(name="lab", engine="local", scheduler="kueue", nodes=10),
+    "plugins": LabSpec(name="lab", engine="local", scheduler="plugins", nodes=10),
     "local-kwok": LabSpec(name="lab", engine="local", kubelet="kwok", heartbeats="80s"),
     "local-without-kubelets": LabSpec(name="lab", engine="local", kubelet="none", heartbeats="off"),
     "embedded-none": LabSpec(name="bare", engine="embedded"),

@@ -1,10 +1,9 @@
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 
 from kubedyno.kit.errors import UsageError
-from kubedyno.kit.registry import Registry
-from kubedyno.lab.scenario import Parameter, Scenario, parse_parameters, scenario
+from kubedyno.lab.scenario import Parameter, Range, Scenario, parse_parameters, scenario
 from kubedyno.scenarios import SCENARIOS
 
 pytestmark = pytest.mark.unit
@@ -12,28 +11,40 @@ pytestmark = pytest.mark.unit
 
 @pytest.fixture
 def example() -> Scenario:
-    registry: Registry[Scenario] = Registry("scenario")
-
-    @scenario(registry, "group/example", tags=("a", "b"))
+    @scenario("group/example", tags=("a", "b"), needs=("gangs",), settings={"kai": {"binder.qps": "7"}})
     async def example(
-        lab: object, *, nodes: int = 4, rate: float = 1.5, gangs: bool = True, queue: str = "main"
+        lab: object,
+        *,
+        nodes: Annotated[int, Range(1, 100)] = 4,
+        rate: Annotated[float, Range(0.5)] = 1.5,
+        gangs: bool = True,
+        queue: str = "main",
     ) -> None:
-        """First line.
+        """First line,
+        and the rest of the sentence.
 
         More of it.
+
+        Parameters:
+            nodes: how many nodes
+            rate: how many a second,
+                in all
+
+        And an end.
         """
 
-    assert example.__name__ == "example"
-    return registry.get("group/example")
+    return example
 
 
 def test_the_signature_makes_the_parameters(example: Scenario) -> None:
     assert example.name == "group/example"
     assert example.tags == ("a", "b")
-    assert example.description == "First line."
+    assert example.needs == ("gangs",)
+    assert example.settings == {"kai": {"binder.qps": "7"}}
+    assert example.description == "First line, and the rest of the sentence."
     assert example.parameters == (
-        Parameter(name="nodes", type="int", default=4),
-        Parameter(name="rate", type="float", default=1.5),
+        Parameter(name="nodes", type="int", default=4, doc="how many nodes", least=1, most=100),
+        Parameter(name="rate", type="float", default=1.5, doc="how many a second, in all", least=0.5),
         Parameter(name="gangs", type="bool", default=True),
         Parameter(name="queue", type="str", default="main"),
     )
@@ -48,7 +59,7 @@ def test_without_any_given_the_defaults_hold(example: Scenario) -> None:
     [
         ("nodes", "100", 100),
         ("rate", "2", 2.0),
-        ("rate", "0.25", 0.25),
+        ("rate", "0.75", 0.75),
         ("gangs", "false", False),
         ("gangs", "True", True),
         ("gangs", "0", False),
@@ -66,6 +77,9 @@ def test_texts_become_their_types(example: Scenario, name: str, text: str, value
     ("name", "text", "sentence"),
     [
         ("nodes", "many", "-p nodes=many: scenario group/example takes int there, for example nodes=4"),
+        ("nodes", "0", "-p nodes=0: scenario group/example takes 1 or more there"),
+        ("nodes", "101", "-p nodes=101: scenario group/example takes 100 at most there"),
+        ("rate", "0.25", "-p rate=0.25: scenario group/example takes 0.5 or more there"),
         ("nodes", "1.5", "-p nodes=1.5: scenario group/example takes int there, for example nodes=4"),
         ("rate", "", "-p rate=: scenario group/example takes float there, for example rate=1.5"),
         ("gangs", "maybe", "-p gangs=maybe: scenario group/example takes bool there, for example gangs=True"),
@@ -81,6 +95,31 @@ def test_a_wrong_parameter_is_told_with_what_to_write(example: Scenario, name: s
     with pytest.raises(UsageError) as caught:
         example.with_defaults({name: text})
     assert str(caught.value) == sentence
+
+
+async def test_a_scenario_is_called_as_the_function_that_it_is() -> None:
+    seen: list[object] = []
+
+    @scenario()
+    async def my_own(lab: object, *, nodes: int = 4) -> None:
+        """Mine."""
+        seen.extend((lab, nodes))
+
+    assert my_own.name == "my-own"
+    await my_own("lab", nodes=7)
+    assert seen == ["lab", 7]
+
+
+def test_a_parameter_needs_a_default_and_a_type_that_can_be_written() -> None:
+    async def without(lab: object, *, nodes: int) -> None:
+        """No default."""
+
+    async def strange(lab: object, *, nodes: list[int] = []) -> None:  # noqa: B006 - never called
+        """A type that no text means."""
+
+    for function in (without, strange):
+        with pytest.raises(UsageError, match="parameter nodes needs a default and one of the types int, float"):
+            scenario()(function)
 
 
 def test_parameters_of_the_command_line() -> None:

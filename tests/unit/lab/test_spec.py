@@ -64,6 +64,13 @@ def test_a_lab_is_embedded_unless_it_says_otherwise() -> None:
                 "use --engine local"
             ),
         ),
+        (
+            {"scheduler": "kueue"},
+            (
+                "--scheduler kueue: its clients take protobuf answers only, which the embedded engine does not give; "
+                "use --engine local"
+            ),
+        ),
         ({"ha": "stacked"}, "--ha stacked: the embedded engine is one process; use --engine local"),
         ({"ha": "external"}, "--ha external: the embedded engine is one process; use --engine local"),
         ({"audit_log": True}, "--audit-log: this is a setting of the real API server; use --engine local"),
@@ -85,7 +92,8 @@ def test_a_lab_is_embedded_unless_it_says_otherwise() -> None:
         ),
         ({"profile": "producton"}, "--profile producton: did you mean 'production'?"),
         ({"ha": "three"}, "--ha three: known are: external, none, stacked"),
-        ({"scheduler": "kube"}, "--scheduler kube: known are: kai, kube-scheduler, none, reference"),
+        ({"scheduler": "kube"}, "--scheduler kube: did you mean 'kueue'?"),
+        ({"scheduler": "x"}, "--scheduler x: known are: kai, kube-scheduler, kueue, none, plugins, reference"),
         ({"scheduler": "kube-schedular"}, "--scheduler kube-schedular: did you mean 'kube-scheduler'?"),
         ({"nodes": -1}, "--nodes -1: a lab has 0 to 50000 nodes"),
         ({"nodes": 50_001}, "--nodes 50001: a lab has 0 to 50000 nodes"),

@@ -60,7 +60,24 @@ def test_a_run_without_blemish_succeeded(run: RunRecord, trial: Trial) -> None:
 def test_every_verdict_has_a_ginkgo_state(run: RunRecord, trial: Trial) -> None:
     for verdict in Verdict:
         (suite,) = ginkgo(run, [trial(verdict=verdict)])
-        assert suite["SpecReports"][0]["State"] in {"passed", "failed", "panicked", "interrupted"}
+        assert suite["SpecReports"][0]["State"] in {"passed", "failed", "panicked", "interrupted", "skipped"}
+
+
+def test_what_does_not_apply_is_skipped_with_its_reason(run: RunRecord, trial: Trial) -> None:
+    one = trial(verdict=Verdict.NOT_APPLICABLE, message="it has no queues")
+    (suite,) = ginkgo(run, [one])
+    (spec,) = suite["SpecReports"]
+    assert (spec["State"], spec["Failure"]) == ("skipped", {"Message": "it has no queues"})
+    parsed = ET.fromstring(junit(run, [one]))  # noqa: S314 - our own
+    assert {key: parsed.get(key) for key in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "1",
+        "failures": "0",
+        "errors": "0",
+        "skipped": "1",
+    }
+    skipped = parsed.find("testcase/skipped")
+    assert skipped is not None
+    assert skipped.get("message") == "it has no queues"
 
 
 def test_junit_parses_and_counts(run: RunRecord, trials: list[TrialRecord]) -> None:

@@ -1,0 +1,106 @@
+"""What a trial stands on: a lab of its own, which lives as long as the trial does, or one that was there before."""
+
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from kubedyno.client.rest import Client
+from kubedyno.kit.clock import Clock
+from kubedyno.kit.errors import NotApplicable
+from kubedyno.kit.progress import Progress
+from kubedyno.kube.resources import CRDS
+from kubedyno.lab import planning, selecting
+from kubedyno.lab.cleaning import Cleaner
+from kubedyno.lab.folders import LabFolder
+from kubedyno.lab.matrix import Trial
+from kubedyno.lab.programs import Provided
+from kubedyno.lab.selecting import Selection
+from kubedyno.lab.starting import RunningLab, started
+from kubedyno.lab.steering import AbsentControl, RemoteControl, SchedulerControl
+from kubedyno.model.features import Feature
+from kubedyno.model.settings import Setting, canonical
+from kubedyno.plane.ports import free_ports
+from kubedyno.schedulers import SCHEDULERS
+
+
+class Ground(msgspec.Struct, frozen=True, kw_only=True):
+    """A cluster that a scenario can run on."""
+
+    client: Client
+    scheduler: SchedulerControl
+    namespace: str
+    settings: tuple[Setting, ...] = ()
+    pids: Callable[[], Mapping[str, int]] = dict
+    """Processes of its components that are on this machine, by component."""
+    running: RunningLab | None = None
+    """The lab, where it is the trial's own."""
+    cleaner: Cleaner | None = None
+    """Where others were there before: who removes what the trial made."""
+    lacks: Mapping[Feature, str] = {}
+    """What the scheduler cannot express here, and why."""
+
+
+@contextlib.asynccontextmanager
+async def own_ground(
+    trial: Trial, *, folder: Path, provided: Provided, clock: Clock, progress: Progress
+) -> AsyncIterator[Ground]:
+    """A lab of the trial's own below `folder`, for the duration of the block."""
+    plan = planning.plan(trial.spec, folder=folder, draw_port=free_ports())
+    async with started(plan, provided=provided, clock=clock, progress=progress) as lab:
+        yield Ground(
+            client=lab.client,
+            scheduler=lab.scheduler,
+            namespace=trial.scenario.name.replace("/", "-"),
+            settings=lab.settings,
+            pids=lambda: {name: process.pid for name, process in lab.supervisor.processes.items()},
+            running=lab,
+            lacks=await _lacks(trial, lab.client),
+        )
+
+
+@contextlib.asynccontextmanager
+async def others_ground(trial: Trial, *, selection: Selection, clock: Clock) -> AsyncIterator[Ground]:
+    """A lab or cluster that was there before. When the block ends, exactly what the run made there is removed."""
+    lab = selecting.lab_of(selection)
+    settings = () if lab is None else settings_of(lab)
+    _refuse_other_settings(trial, settings, selection)
+    scheduler = AbsentControl(clock) if lab is None else RemoteControl(lab.control_socket, clock)
+    async with selecting.selected(selection, clock=clock) as client:
+        cleaner = Cleaner(client, trial.run_id, clock)
+        try:
+            yield Ground(
+                client=client,
+                scheduler=scheduler,
+                namespace=f"{trial.scenario.name.replace('/', '-')}-{trial.run_id}",
+                settings=settings,
+                cleaner=cleaner,
+                lacks=await _lacks(trial, client),
+            )
+        finally:
+            await scheduler.restore()
+            await cleaner.clean()
+
+
+async def _lacks(trial: Trial, client: Client) -> Mapping[Feature, str]:
+    """A scheduler's kinds are what is installed: another release may have other fields."""
+    definitions = (await client.list_all(CRDS)).items
+    return SCHEDULERS.get(trial.spec.scheduler).lacks_with(definitions)
+
+
+def _refuse_other_settings(trial: Trial, settings: tuple[Setting, ...], selection: Selection) -> None:
+    """NotApplicable where a scenario needs settings that a lab which is there already does not have."""
+    known = {f"{one.component}.{one.field}": one.value for one in settings}
+    for path, value in trial.scenario.settings.get(trial.spec.scheduler, {}).items():
+        if canonical(known.get(path, "")) != canonical(value):
+            raise NotApplicable(
+                f"it needs {path}={value}, and {selection.told} has {known.get(path, 'not said what it has')}: "
+                "let it have a lab of its own"
+            )
+
+
+def settings_of(lab: LabFolder) -> tuple[Setting, ...]:
+    """What the components of a lab that stays run with, as its owner read it back."""
+    status = lab.read_status()
+    return msgspec.convert(status.settings, tuple[Setting, ...]) if status is not None else ()
