@@ -1,10 +1,17 @@
 """The catalogue of scenarios."""
 
+from collections.abc import Mapping
+from typing import Final
+
 from kubedyno.kit.registry import Registry
 from kubedyno.lab.scenario import Scenario
-from kubedyno.scenarios import hello
+from kubedyno.scenarios import hello, kai, stability
 
 SCENARIOS: Registry[Scenario] = Registry("scenario")
-hello.register(SCENARIOS)
+for _part in (hello, kai, stability):
+    _part.register(SCENARIOS)
 
-__all__ = ["SCENARIOS"]
+ALIASES: Final[Mapping[str, str]] = {"fill": "kai/fill"}
+"""Short names."""
+
+__all__ = ["ALIASES", "SCENARIOS"]
