@@ -11,6 +11,7 @@ import embedded_scheduling
 import embedded_serving
 import embedded_size
 import embedded_starting
+import filling
 import msgspec
 import recording
 import simulating
@@ -34,6 +35,8 @@ BENCHMARKS: dict[str, Callable[[], list[Result]]] = {
     "simulate": simulating.simulate,
     "recorder": recording.recorder,
     "submit": submitting.submit,
+    "fill": filling.fill,
+    "fill-large": filling.fill_large,
 }
 
 
