@@ -181,8 +181,8 @@ async def test_deciding_stops_while_the_scheduler_is_paused(shared_lab: RunningL
                 await client.get(PODS, how, namespace=namespace)
             assert not bound(how)(pods)
             resumed = await shared_lab.scheduler.resume()
-            assert resumed.ready_at_ns >= resumed.resumed_at_ns
+            assert resumed.answered_at_ns >= resumed.resumed_at_ns
             await pods.wait_until(bound(how), timeout_s=30, what=f"pod {how} to be bound")
-        stopped_for_s = (resumed.ready_at_ns - resumed.resumed_at_ns) / 1e9
+        stopped_for_s = (resumed.answered_at_ns - resumed.resumed_at_ns) / 1e9
         assert stopped_for_s >= 0
     assert not meta.is_condition_true(pods.get((namespace, "stop")) or {}, "DisruptionTarget")

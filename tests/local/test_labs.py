@@ -121,7 +121,7 @@ async def test_pausing_kai_stops_the_scheduler_and_not_the_binder(tmp_path: Path
                 assert not pods.get(("default", "hello"))["spec"].get("nodeName")
             resumed = lab.scheduler.resumed
             assert resumed is not None
-            assert resumed.ready_at_ns > resumed.resumed_at_ns
+            assert resumed.answered_at_ns > resumed.resumed_at_ns
             await pods.wait_until(
                 lambda found: bool(found.get(("default", "hello"))["spec"].get("nodeName")),
                 timeout_s=30,

@@ -1,0 +1,96 @@
+"""The catalogue on real schedulers, small; what is known of them is expected to fail in that very way."""
+
+from typing import Any
+
+import pytest
+from tests.trials import failed_checks, measured, played
+
+from kubedyno.measure.records import Verdict
+from kubedyno.scenarios import SCENARIOS
+
+pytestmark = pytest.mark.local
+
+ON_KAI: dict[str, dict[str, Any]] = {
+    "kai/topology-preferred": {"nodes": 18},
+    "kai/topology-none": {"nodes": 8},
+    "kai/fill": {"nodes": 4},
+    "kai/fill-live": {"nodes": 4},
+    "kai/fill-with-pending": {"nodes": 4},
+    "kai/reclaim-unschedulable": {"nodes": 6, "samples": 2},
+    "kai/reclaim-large": {"nodes": 6, "background": 0.1, "churn": 1.0},
+    "kai/reclaim-latency": {"nodes": 4, "samples": 3},
+    "kai/reclaim-many": {"nodes": 4},
+    "kai/reclaim-distributed": {"nodes": 4},
+    "kai/consolidate": {"nodes": 6},
+    "kai/reclaim-full-nodes": {"nodes": 6},
+    "kai/burst": {"nodes": 4, "per_size": 2, "runs_for": "uniform(1s, 3s)"},
+    "kai/disaggregated-inference": {"nodes": 18, "reclaim": False},
+    "kai/elastic-reclaim": {"nodes": 4},
+    "kai/hero-job": {"nodes": 8, "reclaim": False},
+    "kai/multi-queue-mix": {"nodes": 4},
+    "kai/fractions": {"nodes": 3},
+    "stability/concurrent-creation": {"nodes": 4, "bursts": 2, "every_s": 3},
+    "stability/fragmentation": {"nodes": 6},
+    "stability/scheduler-crash": {"nodes": 4, "crashes": 2, "over_s": 6},
+}
+ON_KUBE_SCHEDULER: dict[str, dict[str, Any]] = {
+    "kai/fill": {"nodes": 4},
+    "kai/burst": {"nodes": 4, "per_size": 2, "runs_for": "uniform(1s, 3s)"},
+    "stability/churn": {"nodes": 4, "duration_s": 15, "rate": 1.0},
+    "stability/concurrent-creation": {"nodes": 4, "bursts": 2, "every_s": 3},
+    "stability/fragmentation": {"nodes": 6},
+    "stability/scheduler-crash": {"nodes": 4, "crashes": 2, "over_s": 6},
+}
+FIGURES = {
+    "kai/reclaim-unschedulable": {"evicted pods": 24},
+    "kai/reclaim-full-nodes": {"evicted pods": 6},
+    "kai/consolidate": {"moved jobs": 3},
+    "kai/burst": {"pods succeeded": 14},
+}
+
+
+@pytest.mark.parametrize("name", ON_KAI)
+def test_it_passes_on_kai(name: str) -> None:
+    passes(name, "kai", ON_KAI[name])
+
+
+@pytest.mark.parametrize("name", ON_KUBE_SCHEDULER)
+def test_it_passes_on_kube_scheduler(name: str) -> None:
+    passes(name, "kube-scheduler", ON_KUBE_SCHEDULER[name])
+
+
+def passes(name: str, scheduler: str, parameters: dict[str, Any]) -> None:
+    record = played(SCENARIOS.get(name), engine="local", scheduler=scheduler, **parameters)
+    assert (record.message, record.violations, failed_checks(record)) == ("", (), [])
+    assert record.verdict == Verdict.PASSED
+    figures = measured(record)
+    wanted = FIGURES.get(name, {}) if scheduler == "kai" else {}
+    assert {figure: figures[figure] for figure in wanted} == wanted
+
+
+def test_consolidation_that_is_turned_off_is_told_by_nothing_moving() -> None:
+    settings = {"scheduler": {"max-consolidation-preemptees": "0"}}
+    record = played(SCENARIOS.get("kai/consolidate"), engine="local", scheduler="kai", settings=settings, nodes=4)
+    assert record.verdict == Verdict.FAILED
+    assert "pods were not scheduled, and nothing happened to them" in record.message
+
+
+@pytest.mark.parametrize(("name", "nodes"), [("kai/hero-job", 4), ("kai/disaggregated-inference", 18)])
+def test_kai_does_not_reclaim_for_a_gang_that_must_be_close_together(name: str, nodes: int) -> None:
+    record = played(SCENARIOS.get(name), engine="local", scheduler="kai", nodes=nodes)
+    assert record.verdict == Verdict.FAILED
+    assert "No relevant domains found for workload in topology tree" in record.message
+
+
+@pytest.mark.parametrize(
+    ("name", "needs"),
+    [
+        ("kai/reclaim-many", ("quotas", "reclaim")),
+        ("kai/consolidate", ("consolidation",)),
+        ("kai/fractions", ("fractions",)),
+    ],
+)
+def test_what_kube_scheduler_cannot_express_is_not_applicable_and_says_why(name: str, needs: tuple[str, ...]) -> None:
+    record = played(SCENARIOS.get(name), engine="local", scheduler="kube-scheduler", nodes=4)
+    assert record.verdict == Verdict.NOT_APPLICABLE
+    assert all(f"{need}: " in record.message for need in needs)
