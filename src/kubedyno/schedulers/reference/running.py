@@ -227,8 +227,6 @@ class _Scheduler:
         for (one, pod), failure in zip(bound, failures, strict=True):
             if failure is not None:
                 self._take_back(one)
-            elif pod.node or self._pod(one) is not None:
-                self._telling.scheduled(pod, one.node)
             self._telling.forget(pod.uid)
 
     async def _bind_one(self, pod: PodFacts, node: str) -> None:
@@ -240,6 +238,7 @@ class _Scheduler:
                 self._known.forget(pod)
                 return
         await bind(self._client, pod, node, shared_gpu=self._known.room.group_of(pod.uid))
+        self._telling.scheduled(pod, node)
 
     def _stale(self) -> frozenset[JobKey]:
         """Gangs that have been broken for longer than they may be."""
