@@ -56,7 +56,11 @@ class Cluster:
         self.client = lab.client
         self.pods = pods
         self.victims: dict[str, str] = {}
-        """Pods that were evicted, and by whom."""
+        """Pods that were evicted, and by whom; empty where nobody said so.
+
+        KAI writes the condition of a victim beside its deletion, which may come first.
+        """
+        self._ours: set[str] = set()
         self._racks = racks
         self._queues: dict[str, Queue] = {}
         pods.subscribe(self._hear)
@@ -79,6 +83,9 @@ class Cluster:
         for shown in shows.pod(state):
             if shown.phase == "evicted":
                 self.victims[state["metadata"]["name"]] = shown.detail
+        name = state["metadata"]["name"]
+        if change.new is None and state["spec"].get("nodeName") and name not in self._ours:
+            self.victims.setdefault(name, "")
 
     async def queue(self, name: str, *, quota: float = -1.0, limit: float = -1.0, parent: str | None = None) -> str:
         self._queues[name] = Queue(name=name, parent=parent, gpu=Share(quota=quota, limit=limit))
@@ -162,6 +169,7 @@ class Cluster:
 
     async def delete(self, workload: str) -> None:
         """Take a workload away and wait until its pods are gone."""
+        self._ours |= {pod["metadata"]["name"] for pod in self.of(workload)}
         for resource in (JOBS, KAI_POD_GROUPS, POD_GROUPS, RESOURCE_CLAIM_TEMPLATES):
             await self._delete(resource, workload)
         for pod in self.of(workload):
@@ -179,6 +187,7 @@ class Cluster:
             await self._delete(KAI_QUEUES, name)
         self._queues.clear()
         self.victims.clear()
+        self._ours.clear()
 
     async def _delete(self, resource: Resource, name: str) -> None:
         try:
