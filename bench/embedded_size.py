@@ -12,10 +12,10 @@ from result import Result, against_value
 
 from kubedyno.client import kubeconfig
 from kubedyno.client.rest import Client
-from kubedyno.kube.resources import NODES, PODS
+from kubedyno.kube.resources import PODS
 from kubedyno.lab import installing
 from kubedyno.sim import pools
-from kubedyno.sim.pools import Pool
+from kubedyno.sim.pools import applying
 from labs import lab
 
 NODE_COUNT = 5000
@@ -41,8 +41,7 @@ async def _fill(path: Path) -> None:
     """Create nodes and pods, and return when all pods run: then the watch logs have their changes too."""
     async with Client.connect(kubeconfig.load(path), connections=CONCURRENCY) as client:
         await installing.ensure_namespace(client, NAMESPACE)
-        for node in pools.nodes(Pool(name="default", count=NODE_COUNT)):
-            await client.create(NODES, node)
+        await applying.apply(client, [pools.base("default", NODE_COUNT)])
         await flood(client, _placed(), concurrency=CONCURRENCY)
         while await _is_any_waiting(client):  # noqa: ASYNC110 - a watch of them all would weigh on the server
             await asyncio.sleep(_LOOK_EVERY_S)
