@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 from client_create import NAMESPACE
 from embedded_load import flood, pods, run
 from result import Result, against_value
@@ -41,7 +42,9 @@ async def _fill(path: Path) -> None:
     """Create nodes and pods, and return when all pods run: then the watch logs have their changes too."""
     async with Client.connect(kubeconfig.load(path), connections=CONCURRENCY) as client:
         await installing.ensure_namespace(client, NAMESPACE)
-        await applying.apply(client, [pools.base("default", NODE_COUNT)])
+        # Eight pods of eight CPUs each: kubelets refuse what does not fit.
+        roomy = msgspec.structs.replace(pools.base("default", NODE_COUNT), cpu=64, memory="512Gi")
+        await applying.apply(client, [roomy])
         await flood(client, _placed(), concurrency=CONCURRENCY)
         while await _is_any_waiting(client):  # noqa: ASYNC110 - a watch of them all would weigh on the server
             await asyncio.sleep(_LOOK_EVERY_S)
