@@ -21,8 +21,8 @@ from tests.shapes import (
 from kubedyno.kube import meta
 from kubedyno.kube.resources import PODS, RESOURCE_CLAIMS
 from kubedyno.lab.shapes import device, distributed, elastic, fraction, inference, interactive, training
+from kubedyno.model import keys
 from kubedyno.model.workloads import Group, Workload
-from kubedyno.sim.devices import sharing
 
 pytestmark = pytest.mark.local
 
@@ -155,7 +155,7 @@ async def test_fractions_share_gpus(cluster: Cluster) -> None:
         names = await cluster.submit(fraction(0.5), count=12)
     for name in names:
         await cluster.runs(name)
-    groups = Counter(meta.labels(cluster.of(name)[0])[sharing.GROUP] for name in names)
+    groups = Counter(meta.labels(cluster.of(name)[0])[keys.SHARED_GPU_LABEL] for name in names)
     assert set(groups.values()) == {2}
     assert len(groups) == 6
 

@@ -12,6 +12,7 @@ from tests.worlds import until
 from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import CONFIG_MAPS, NODES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from kubedyno.lab.starting import RunningLab
+from kubedyno.model import keys
 from kubedyno.sim import hardware
 from kubedyno.sim.devices import sharing
 from kubedyno.sim.devices.identity import gpu_uuid
@@ -51,7 +52,7 @@ def pod(name: str, **more: Any) -> Object:
 
 def half(name: str) -> Object:
     # The second annotation is what KAI's webhook would add.
-    return pod(name, annotations={sharing.FRACTION: "0.5", "runai/shared-gpu-configmap": name})
+    return pod(name, annotations={keys.FRACTION_ANNOTATION: "0.5", "runai/shared-gpu-configmap": name})
 
 
 CLAIM = {
@@ -102,8 +103,8 @@ async def test_whole_gpus_partitions_fractions_and_claims_land_and_run(lab: Runn
     (reservation,) = [one for one in pods if one["metadata"]["namespace"] == sharing.APPS[0]]
     gpu = reservation["metadata"]["annotations"][sharing.RESERVED]
     assert gpu in {gpu_uuid("whole", index) for index in range(8)}
-    groups = {by_name[name]["metadata"]["labels"][sharing.GROUP] for name in ("half-0", "half-1")}
-    assert groups == {reservation["metadata"]["labels"][sharing.GROUP]}
+    groups = {by_name[name]["metadata"]["labels"][keys.SHARED_GPU_LABEL] for name in ("half-0", "half-1")}
+    assert groups == {reservation["metadata"]["labels"][keys.SHARED_GPU_LABEL]}
     maps = (await client.list_all(CONFIG_MAPS, namespace="default")).items
     seen = [data["NVIDIA_VISIBLE_DEVICES"] for one in maps if "NVIDIA_VISIBLE_DEVICES" in (data := one.get("data", {}))]
     assert seen == [gpu, gpu]

@@ -303,6 +303,12 @@ KUEUE_WORKLOADS = Resource(
 COSCHEDULING_POD_GROUPS = Resource(
     "scheduling.x-k8s.io", "v1alpha1", "PodGroup", "podgroups", namespaced=True, subresources=("status",)
 )
+KUEUE_TOPOLOGIES = tuple(
+    Resource("kueue.x-k8s.io", version, "Topology", "topologies", namespaced=False)
+    for version in ("v1beta2", "v1beta1", "v1alpha1")
+)
+"""The newest version first."""
+KAI_TOPOLOGIES = (Resource("kai.scheduler", "v1alpha1", "Topology", "topologies", namespaced=False),)
 JOB_SETS = Resource("jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets", namespaced=True, subresources=("status",))
 PYTORCH_JOBS = Resource("kubeflow.org", "v1", "PyTorchJob", "pytorchjobs", namespaced=True, subresources=("status",))
 TRAINING_WORKLOADS = Resource(

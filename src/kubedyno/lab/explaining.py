@@ -10,14 +10,13 @@ from kubedyno.kube import meta
 from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import CORE_EVENTS, PODS, Resource
 from kubedyno.lab.standing import Goal
-from kubedyno.measure.recorder import WORKLOAD_LABEL
+from kubedyno.model.keys import GROUP_ANNOTATION, WORKLOAD_LABEL
 from kubedyno.model.lifecycles import Followed
 
 SHOWN: Final = 5
 """So many objects are named."""
 NOT_LOOKED_AT: Final = "no condition and no event: the scheduler has not looked at it"
 
-_GROUP_ANNOTATION: Final = "pod-group-name"
 _LONGEST: Final = 300
 _WAITS: Final = frozenset({("PodGroupScheduled", "False"), ("QuotaReserved", "False"), ("Evicted", "True")})
 """Conditions of PodGroups and of Kueue's Workloads that tell why something waits."""
@@ -40,7 +39,7 @@ class Gathered:
 
     def why_pod(self, pod: Object) -> str:
         """Why a pod waits."""
-        named = meta.annotations(pod).get(_GROUP_ANNOTATION), meta.labels(pod).get(WORKLOAD_LABEL)
+        named = meta.annotations(pod).get(GROUP_ANNOTATION), meta.labels(pod).get(WORKLOAD_LABEL)
         groups = [group for name in dict.fromkeys(named) if name for group in self._groups.get(name, ())]
         return self._told([pod, *groups], _of_pod(pod))
 

@@ -256,7 +256,7 @@ class Lab:
         said = [
             row
             for role in ("pod", "podgroup", "workload")
-            for row in self._kept.in_phase("queued", workloads.names, role=role)
+            for row in self._kept.in_phase("unschedulable", workloads.names, role=role)
         ]
         return measuring.last(said, workloads.submitted)
 

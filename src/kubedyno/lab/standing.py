@@ -18,7 +18,6 @@ Goal: TypeAlias = Literal["created", "scheduled", "running", "completed", "unsch
 
 _NO_SCHEDULER: Final = ("eviction API", "taint manager", "pod garbage collector", "kubelet")
 """Evictors that are not the scheduler."""
-_GATED: Final = "SchedulingGated"
 
 
 class PodState(msgspec.Struct, gc=False):
@@ -113,7 +112,7 @@ class Standing:
             if self._note_pod(row, workload):
                 self.moved_ns = max(self.moved_ns, row.arrival_ns)
                 self._tell(workload, row.arrival_ns)
-        elif row.phase == "queued" and workload is not None:
+        elif row.phase == "unschedulable" and workload is not None:
             self._declare(workload, row)
         elif row.phase == "evicted" and row.owner in self._pods:
             self._pods[row.owner].evictor = row.detail or ""
@@ -182,7 +181,7 @@ class Standing:
                 tally.gone += 1
             case "evicted":
                 pod.evictor = row.detail or ""
-            case "queued":
+            case "unschedulable":
                 self._declare(workload, row)
                 return False
             case _:
@@ -201,9 +200,8 @@ class Standing:
         pod.end, pod.ended_ns = row.phase, row.arrival_ns
 
     def _declare(self, workload: str, row: ObjectRow) -> None:
-        if row.detail != _GATED:
-            self._tally(workload).unschedulable = 1
-            self._tell(workload, row.arrival_ns)
+        self._tally(workload).unschedulable = 1
+        self._tell(workload, row.arrival_ns)
 
     def _tally(self, workload: str) -> Tally:
         tally = self._tallies.get(workload)

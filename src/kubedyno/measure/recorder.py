@@ -20,10 +20,9 @@ from kubedyno.measure.columns import ObjectRow
 from kubedyno.measure.kept import Kept
 from kubedyno.measure.lags import Lags
 from kubedyno.measure.observer import Observer
+from kubedyno.model.keys import WORKLOAD_LABEL
 from kubedyno.model.lifecycles import Followed, Shown
 from kubedyno.model.samples import Source
-
-WORKLOAD_LABEL = "kubedyno/workload"
 
 DELETED: Final = Shown("deleted")
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from kubedyno.model.features import Feature
+from kubedyno.model.keys import WORKLOAD_LABEL
 
 TRAIN: Final = "train"
 """The usual priority."""
@@ -143,7 +144,7 @@ def pod(workload: Workload, index: int, *, scheduler_name: str, group: Group | N
         "metadata": {
             "name": f"{stem}-{index}",
             "namespace": workload.namespace,
-            "labels": {"kubedyno/workload": workload.name, **workload.labels},
+            "labels": {WORKLOAD_LABEL: workload.name, **workload.labels},
             **({"annotations": annotations} if annotations else {}),
         },
         "spec": spec,
@@ -159,7 +160,7 @@ def claim_template(workload: Workload) -> dict[str, Any]:
         "metadata": {
             "name": workload.name,
             "namespace": workload.namespace,
-            "labels": {"kubedyno/workload": workload.name, **workload.labels},
+            "labels": {WORKLOAD_LABEL: workload.name, **workload.labels},
         },
         "spec": {"spec": {"devices": {"requests": [request]}}},
     }

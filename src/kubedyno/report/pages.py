@@ -6,6 +6,7 @@ from typing import Final
 
 from kubedyno.model.samples import SampledFile
 from kubedyno.report.captions import Captions
+from kubedyno.report.markup import line
 from kubedyno.report.rows import Row, figures
 from kubedyno.report.scales import duration
 
@@ -20,7 +21,6 @@ th { color: #616e7c; font-weight: normal; }
 th.text, td.text { text-align: left; white-space: normal; }
 tr.total { background: #f3f7f5; font-weight: bold; }
 """
-_TEXT: Final = ' class="text"'
 _NUMBERS: Final = ("min", "mean", "p50", "p90", "p99", "max", "bounds")
 
 
@@ -70,8 +70,4 @@ def _recordings(sampled: SampledFile) -> str:
 
 
 def _line(tag: str, cells: Iterable[object], *, texts: int, kind: str = "") -> str:
-    """A line of a table, whose first cells are text."""
-    marked = "".join(
-        f"<{tag}{_TEXT if place < texts else ''}>{escape(str(cell))}</{tag}>" for place, cell in enumerate(cells)
-    )
-    return f'<tr class="{kind}">{marked}</tr>' if kind else f"<tr>{marked}</tr>"
+    return line(tag, (escape(str(cell)) for cell in cells), texts=texts, kind=kind)

@@ -6,6 +6,7 @@ from typing import Final
 
 from kubedyno.measure.records import Measurement, RunRecord, TrialRecord
 from kubedyno.model.settings import Evidence
+from kubedyno.report.markup import line
 from kubedyno.report.run_reading import TrialRead
 
 _PERCENTS: Final = (50.0, 90.0, 99.0)
@@ -17,7 +18,6 @@ _CONFIRMED: Final = {
 _GIB: Final = 1024**3
 _LARGE: Final = 10_000
 """From here on decimals say nothing."""
-_TEXT: Final = ' class="text"'
 
 
 def trials(made: Sequence[TrialRead]) -> str:
@@ -109,13 +109,13 @@ def audit(record: TrialRecord) -> str:
     """The instrument looking at itself."""
     rows = [
         (
-            escape(line.name),
-            _number(line.value),
-            escape(line.unit),
-            "" if line.limit is None else _number(line.limit),
-            "" if line.acceptable else "above its limit",
+            escape(seen.name),
+            _number(seen.value),
+            escape(seen.unit),
+            "" if seen.limit is None else _number(seen.limit),
+            "" if seen.acceptable else "above its limit",
         )
-        for line in record.audit
+        for seen in record.audit
     ]
     return _folded("Audit", _table("", ("", "value", "unit", "limit", ""), rows, texts=1)) if rows else ""
 
@@ -190,11 +190,6 @@ def _folded(title: str, body: str) -> str:
 
 def _table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], *, texts: int) -> str:
     """A table of cells that are HTML already; the first columns are text."""
-    lines = [_line("th", heads, texts), *(_line("td", row, texts) for row in rows)]
+    lines = [line("th", heads, texts=texts), *(line("td", row, texts=texts) for row in rows)]
     told = f"<caption>{escape(caption)}</caption>" if caption else ""
     return f'<div class="wide"><table>{told}{"".join(lines)}</table></div>'
-
-
-def _line(tag: str, cells: Sequence[str], texts: int) -> str:
-    marked = (f"<{tag}{_TEXT if place < texts else ''}>{cell}</{tag}>" for place, cell in enumerate(cells))
-    return f"<tr>{''.join(marked)}</tr>"

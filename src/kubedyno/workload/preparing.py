@@ -16,11 +16,11 @@ from kubedyno.kube import codec
 from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import UnknownResource, by_kind
 from kubedyno.model.dialects import Dialect, Place
+from kubedyno.model.keys import WORKLOAD_LABEL
 from kubedyno.workload import fields
 from kubedyno.workload.order import Order
 from kubedyno.workload.templating import Template
 
-WORKLOAD_LABEL: Final = "kubedyno/workload"
 SUBMISSION_LABEL: Final = "kubedyno/submission"
 
 _LONGEST_NAME: Final = 63

@@ -172,6 +172,7 @@ async def test_an_owner_that_was_killed_takes_its_children_along(lab: LabFolder,
     with pytest.raises(EngineError, match=r"^the process that owns lab lab ended with code -9 "):
         await starting
     await until(lambda: alive(processes) == [])
+    await until(lambda: not lab.owned())  # a child that was just being made holds the lock until it becomes its program
     dead = await launching.live_status(lab)
     assert dead is not None
     assert dead.state == "dead"

@@ -76,17 +76,19 @@ def test_what_succeeded_counts_for_good_even_when_it_is_gone(told: Told) -> None
 
 
 @pytest.mark.parametrize(
-    ("role", "detail", "declared"),
+    ("role", "detail", "shown", "declared"),
     [
-        ("pod", "Unschedulable", True),
-        ("pod", "SchedulingGated", False),
-        ("podgroup", "OverLimit", True),
-        ("workload", "Pending", True),
+        ("pod", "Unschedulable", ("queued", "unschedulable"), True),
+        ("pod", "SchedulingGated", ("queued",), False),
+        ("podgroup", "OverLimit", ("queued", "unschedulable"), True),
+        ("workload", "Pending", ("queued", "unschedulable"), True),
     ],
 )
-def test_whoever_says_that_a_workload_cannot_be_scheduled(told: Told, role: str, detail: str, declared: bool) -> None:
+def test_whoever_says_that_a_workload_cannot_be_scheduled(
+    told: Told, role: str, detail: str, shown: tuple[str, ...], declared: bool
+) -> None:
     awaited = told.standing.awaiting("unschedulable", {"w": 1}, 0)
-    told.row("a", "created", "queued", role=role, detail=detail)
+    told.row("a", "created", *shown, role=role, detail=detail)
     assert awaited.reached.is_set() == declared
 
 

@@ -6,19 +6,17 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests import records
 
 from kubedyno.kit.clock import NS_PER_S
 from kubedyno.kit.errors import UsageError
 from kubedyno.measure.columns import ObjectRow, SeriesRow
 from kubedyno.measure.records import (
-    FORMAT,
     AuditLine,
     Check,
     Finding,
-    Host,
     Measurement,
     Percentile,
-    RunRecord,
     TrialRecord,
     Verdict,
     Violation,
@@ -30,35 +28,19 @@ from kubedyno.results.folder import RunFolder
 pytestmark = pytest.mark.unit
 
 BEGUN_NS = 1_800_000_000 * NS_PER_S
-RUN = RunRecord(
-    format=FORMAT,
-    id="20260102-030405-a1b2c3",
-    kubedyno="0.1",
+RUN = msgspec.structs.replace(
+    records.RUN,
     command=("kubedyno", "run", "fill", "--note=<b>"),
-    started_at="2026-01-02T03:04:05.000000Z",
     ended_at="2026-01-02T03:05:05.000000Z",
-    host=Host(cores=4, memory_bytes=8 * 1024**3, kernel="Linux 6", architecture="x86_64", python="3.11"),
+    host=msgspec.structs.replace(records.RUN.host, memory_bytes=8 * 1024**3),
     programs={},
-    trials=(),
     verdict=Verdict.PASSED,
     exit_code=0,
 )
-TRIAL = TrialRecord(
-    format=FORMAT,
+TRIAL = msgspec.structs.replace(
+    records.TRIAL,
     scenario="kai/fill",
     description="Fills the cluster.",
-    tags=("fill",),
-    parameters={"nodes": 4},
-    seed=0,
-    time="real",
-    engine="local",
-    scheduler="kai",
-    kubelet="builtin",
-    profile="scale",
-    simulated=(),
-    started_at="2026-01-02T03:04:06.000000Z",
-    setup_s=5.0,
-    duration_s=1.5,
     settings=(
         Setting(component="binder", field="qps", wanted=None, value="50", evidence=Evidence.ARGV, source="/proc/1"),
         Setting(component="binder", field="workers", wanted="9", value="9", evidence=Evidence.REPORTED, source="url"),

@@ -15,6 +15,7 @@ from kubedyno.kit.errors import UsageError
 from kubedyno.kube import meta
 from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import DISTRIBUTED_WORKLOADS, INTERACTIVE_WORKLOADS, JOBS, PYTORCH_JOBS
+from kubedyno.model.keys import FRACTION_ANNOTATION, QUEUE_LABEL
 
 WORKLOAD_KIND: Final = "workloadKind"
 WORKLOAD_NAME: Final = "workloadName"
@@ -32,8 +33,7 @@ DELETING: Final = "Deleting"
 FINAL: Final = frozenset({COMPLETED, FAILED})
 
 _GPU = "nvidia.com/gpu"
-_FRACTION = "gpu-fraction"
-_QUEUE_LABELS = ("kai.scheduler/queue", "runai/queue")
+_QUEUE_LABELS = (QUEUE_LABEL, "runai/queue")
 _PROJECT = "project"
 _NAMESPACE_PREFIX = "runai-"
 _BACKOFF_LIMIT = 6
@@ -175,7 +175,7 @@ def _container(spec: Object) -> tuple[Object, dict[str, str]]:
     if gpus.is_integer() and gpus > 0:
         limits[_GPU] = str(int(gpus))
     elif 0 < gpus < 1:
-        sharing[_FRACTION] = f"{gpus:g}"
+        sharing[FRACTION_ANNOTATION] = f"{gpus:g}"
     elif gpus:
         raise UsageError(f"spec.gpu.value is {gpus:g}: write a whole number, or a part of one GPU")
     container: Object = {"name": _CONTAINER, "image": str(value(spec, "image") or "none")}

@@ -40,7 +40,7 @@ def _nothing(_: Object) -> tuple[Shown, ...]:
 _WATCHED: Final = (
     *((resource, "") for resource in (NODES, PODS, KAI_POD_GROUPS, POD_GROUPS, COSCHEDULING_POD_GROUPS)),
     *((resource, "") for resource in (KAI_QUEUES, RESOURCE_CLAIMS, RESOURCE_SLICES, PRIORITY_CLASSES)),
-    *((resource, "") for resource in (reading.TOPOLOGIES, reading.KAI_TOPOLOGIES, KAI_BIND_REQUESTS)),
+    *((resource, "") for resource in (*reading.TOPOLOGIES, KAI_BIND_REQUESTS)),
     (CORE_EVENTS, "reason=Evict"),
     (CORE_EVENTS, "reason=Preempted"),
 )

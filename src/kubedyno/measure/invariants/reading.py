@@ -19,6 +19,8 @@ from kubedyno.kube.resources import (
     KAI_BIND_REQUESTS,
     KAI_POD_GROUPS,
     KAI_QUEUES,
+    KAI_TOPOLOGIES,
+    KUEUE_TOPOLOGIES,
     NODES,
     POD_GROUPS,
     PODS,
@@ -47,20 +49,15 @@ from kubedyno.measure.invariants.facts import (
     SubgroupFacts,
     TopologyFacts,
 )
+from kubedyno.measure.recorder import number
+from kubedyno.model import keys
 
-TOPOLOGIES: Final = Resource("kueue.x-k8s.io", "v1alpha1", "Topology", "topologies", namespaced=False)
-KAI_TOPOLOGIES: Final = Resource("kai.scheduler", "v1alpha1", "Topology", "topologies", namespaced=False)
+TOPOLOGIES: Final = (KUEUE_TOPOLOGIES[-1], *KAI_TOPOLOGIES)
+"""Of Kueue's the one that KAI reads."""
 API_GROUPS: Final = (KAI_POD_GROUPS.group, POD_GROUPS.group, COSCHEDULING_POD_GROUPS.group)
 """That have a PodGroup."""
 
-QUEUE_LABEL: Final = "kai.scheduler/queue"
-_SUBGROUP_LABEL: Final = "kai.scheduler/subgroup-name"
-_PREEMPTIBILITY_LABEL: Final = "kai.scheduler/preemptibility"
 _PRIORITY_LABEL: Final = "priorityClassName"
-_GROUP_ANNOTATION: Final = "pod-group-name"
-_COSCHEDULING_LABEL: Final = "scheduling.x-k8s.io/pod-group"
-_WORKLOAD_LABEL: Final = "kubedyno/workload"
-_GPU_GROUP: Final = "runai-gpu-group"
 _RESERVATIONS: Final = frozenset({"kai-resource-reservation", "runai-reservation"})
 _PREEMPTED_BY: Final = re.compile(r"Preempted by \w+ (\S+)")
 _MILLIONS: Final = 10**9
@@ -69,8 +66,7 @@ _MILLIONS: Final = 10**9
 
 def version_of(obj: Object) -> int:
     """The version as a number, which orders all changes of a server; 0 where it is none."""
-    version = obj["metadata"].get("resourceVersion") or ""
-    return int(version) if version.isdecimal() else 0
+    return number(obj["metadata"].get("resourceVersion") or "")
 
 
 def read_pod(obj: Object, known: PodFacts | None = None) -> PodFacts:
@@ -84,7 +80,7 @@ def read_pod(obj: Object, known: PodFacts | None = None) -> PodFacts:
             unschedulable = condition.get("status") == "False" and condition.get("reason") == "Unschedulable"
         elif condition["type"] == "DisruptionTarget" and condition.get("status") == "True":
             disruption = condition.get("reason") or ""
-    shares = "gpu-fraction" in annotations or "gpu-memory" in annotations
+    shares = keys.FRACTION_ANNOTATION in annotations or keys.GPU_MEMORY_ANNOTATION in annotations
     reserves = labels.get("app") in _RESERVATIONS
     generation = metadata.get("generation") or 0
     if known is not None and known.generation == generation != 0:
@@ -104,16 +100,16 @@ def read_pod(obj: Object, known: PodFacts | None = None) -> PodFacts:
         disruption=disruption,
         ask=ask,
         group=_group_of(namespace, spec, labels, annotations),
-        subgroup=labels.get(_SUBGROUP_LABEL) or "",
-        queue=labels.get(QUEUE_LABEL),
+        subgroup=labels.get(keys.SUBGROUP_LABEL) or "",
+        queue=labels.get(keys.QUEUE_LABEL),
         priority=spec.get("priority"),
         priority_class=labels.get(_PRIORITY_LABEL) or spec.get("priorityClassName"),
-        preemptibility=labels.get(_PREEMPTIBILITY_LABEL),
-        fraction=_number(annotations.get("gpu-fraction")) if shares else 0.0,
-        gpu_memory=int(_number(annotations.get("gpu-memory"))) if shares else 0,
+        preemptibility=labels.get(keys.PREEMPTIBILITY_LABEL),
+        fraction=_number(annotations.get(keys.FRACTION_ANNOTATION)) if shares else 0.0,
+        gpu_memory=int(_number(annotations.get(keys.GPU_MEMORY_ANNOTATION))) if shares else 0,
         gpu_groups=_gpu_groups(labels) if shares or reserves else (),
         reserves=reserves,
-        workload=labels.get(_WORKLOAD_LABEL),
+        workload=labels.get(keys.WORKLOAD_LABEL),
         owner=owner,
     )
 
@@ -124,17 +120,18 @@ def _group_of(
     native = (spec.get("schedulingGroup") or {}).get("podGroupName")
     if native:
         return POD_GROUPS.group, namespace, native
-    if annotations.get(_GROUP_ANNOTATION):
-        return KAI_POD_GROUPS.group, namespace, annotations[_GROUP_ANNOTATION]
-    if labels.get(_COSCHEDULING_LABEL):
-        return COSCHEDULING_POD_GROUPS.group, namespace, labels[_COSCHEDULING_LABEL]
+    if annotations.get(keys.GROUP_ANNOTATION):
+        return KAI_POD_GROUPS.group, namespace, annotations[keys.GROUP_ANNOTATION]
+    if labels.get(keys.COSCHEDULING_LABEL):
+        return COSCHEDULING_POD_GROUPS.group, namespace, labels[keys.COSCHEDULING_LABEL]
     return None
 
 
 def _gpu_groups(labels: Mapping[str, str]) -> tuple[str, ...]:
     """One label for one shared GPU, a label each for several."""
-    several = sorted(value for name, value in labels.items() if name.startswith(f"{_GPU_GROUP}/"))
-    return tuple(several) or ((labels[_GPU_GROUP],) if _GPU_GROUP in labels else ())
+    one = keys.SHARED_GPU_LABEL
+    several = sorted(value for name, value in labels.items() if name.startswith(f"{one}/"))
+    return tuple(several) or ((labels[one],) if one in labels else ())
 
 
 def _number(text: str | None) -> float:
@@ -236,13 +233,13 @@ def _kai_group(obj: Object) -> GroupFacts:
 
 def _native_group(obj: Object) -> GroupFacts:
     spec = obj.get("spec") or {}
-    keys = [one.get("key") for one in (spec.get("schedulingConstraints") or {}).get("topology") or ()]
+    levels = [one.get("key") for one in (spec.get("schedulingConstraints") or {}).get("topology") or ()]
     return GroupFacts(
         key=_group_key(POD_GROUPS, obj),
         uid=obj["metadata"]["uid"],
         least=((spec.get("schedulingPolicy") or {}).get("gang") or {}).get("minCount") or 1,
         subgroups={},
-        required=keys[0] if keys else None,
+        required=levels[0] if levels else None,
         topology=None,
         queue=None,
         priority=spec.get("priority"),
@@ -362,24 +359,21 @@ def _key(obj: Object) -> Key:
     return obj["metadata"].get("namespace") or "", obj["metadata"]["name"]
 
 
-READERS: Final[Mapping[tuple[str, str], Callable[[Object], Facts | None]]] = {
-    (resource.group, resource.kind): read
-    for resource, read in (
-        (PODS, read_pod),
-        (NODES, _node),
-        (KAI_POD_GROUPS, _kai_group),
-        (POD_GROUPS, _native_group),
-        (COSCHEDULING_POD_GROUPS, _coscheduling_group),
-        (KAI_QUEUES, _queue),
-        (RESOURCE_CLAIMS, _claim),
-        (RESOURCE_SLICES, _slice),
-        (TOPOLOGIES, _topology),
-        (KAI_TOPOLOGIES, _topology),
-        (PRIORITY_CLASSES, _priority),
-        (KAI_BIND_REQUESTS, _decision),
-        (CORE_EVENTS, _eviction),
-    )
-}
+_READ_BY: Final[tuple[tuple[Resource, Callable[[Object], Facts | None]], ...]] = (
+    (PODS, read_pod),
+    (NODES, _node),
+    (KAI_POD_GROUPS, _kai_group),
+    (POD_GROUPS, _native_group),
+    (COSCHEDULING_POD_GROUPS, _coscheduling_group),
+    (KAI_QUEUES, _queue),
+    (RESOURCE_CLAIMS, _claim),
+    (RESOURCE_SLICES, _slice),
+    *((resource, _topology) for resource in TOPOLOGIES),
+    (PRIORITY_CLASSES, _priority),
+    (KAI_BIND_REQUESTS, _decision),
+    (CORE_EVENTS, _eviction),
+)
+READERS: Final = {(resource.group, resource.kind): read for resource, read in _READ_BY}
 """How each kind is read, by API group and kind: all versions alike."""
 
 

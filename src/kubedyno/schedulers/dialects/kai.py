@@ -9,7 +9,7 @@ from kubedyno.schedulers.dialects import queued
 from kubedyno.schedulers.dialects.following import BATCH_JOBS, TRAINING_JOBS, UNDER_KAI
 from kubedyno.schedulers.dialects.queued import DEFAULT_QUEUE, QueuedDialect
 from kubedyno.schedulers.dialects.ways import DECIDED, way
-from kubedyno.schedulers.dialects.written import NAMESPACE, claims, is_job
+from kubedyno.schedulers.dialects.written import NAMESPACE
 
 
 class KaiDialect(QueuedDialect):
@@ -30,14 +30,12 @@ class KaiDialect(QueuedDialect):
         """The queue that the project is."""
         return Place(NAMESPACE, project or DEFAULT_QUEUE)
 
-    def objects(self, workload: Workload) -> list[dict[str, Any]]:
-        """A Job, or the PodGroup and then its pods.
+    def grouped(self, workload: Workload, pods: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The PodGroup and then its pods, be it one.
 
         podgrouper makes the group of a Job's pod, and leaves a pod alone that names its group and has no owner.
         """
-        if is_job(workload):
-            return [*claims(workload), self.job(workload)]
-        return [*claims(workload), *queued.grouped(workload, self.pods(workload))]
+        return queued.grouped(workload, pods)
 
 
 KAI = KaiDialect()

@@ -3,10 +3,10 @@
 from typing import Any
 
 from kubedyno.model.workloads import Workload
+from kubedyno.schedulers.dialects import podgroup
 from kubedyno.schedulers.dialects.following import BATCH_JOBS, UNDER_KUBE
-from kubedyno.schedulers.dialects.podgroup import grouped
-from kubedyno.schedulers.dialects.ways import SEVERAL, SINGLE, way
-from kubedyno.schedulers.dialects.written import WrittenDialect, claims, is_job
+from kubedyno.schedulers.dialects.ways import way_of_groups
+from kubedyno.schedulers.dialects.written import WrittenDialect
 
 
 class KubeDialect(WrittenDialect):
@@ -14,22 +14,11 @@ class KubeDialect(WrittenDialect):
 
     name = "kube"
     folder = "kube"
-    lifecycle = way(
-        (BATCH_JOBS, *UNDER_KUBE),
-        made=("job", "podgroup"),
-        general=("first_pod",),
-        detailed=("first_pod", "gang_ready", "volume_bound"),
-        only={"job": SINGLE, "podgroup": SEVERAL},
-    )
+    lifecycle = way_of_groups((BATCH_JOBS, *UNDER_KUBE))
 
-    def objects(self, workload: Workload) -> list[dict[str, Any]]:
-        """A Job, a pod, or the PodGroup of a gang and then its pods."""
-        if is_job(workload):
-            return [*claims(workload), self.job(workload)]
-        pods = self.pods(workload)
-        if workload.is_gang or workload.closeness is not None:
-            pods = grouped(workload, pods)
-        return [*claims(workload), *pods]
+    def grouped(self, workload: Workload, pods: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The PodGroup of a gang, or of a pod with a wish for its place, and then its pods."""
+        return podgroup.grouped(workload, pods) if workload.is_gang or workload.closeness is not None else pods
 
 
 KUBE = KubeDialect()

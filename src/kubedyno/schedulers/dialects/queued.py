@@ -4,17 +4,19 @@ from typing import Any, Final
 
 from kubedyno.kube.resources import KAI_POD_GROUPS, KAI_QUEUES
 from kubedyno.model.dialects import ANYWHERE, Surroundings
+from kubedyno.model.keys import (
+    FRACTION_ANNOTATION,
+    GROUP_ANNOTATION,
+    PREEMPTIBILITY_LABEL,
+    QUEUE_LABEL,
+    SUBGROUP_LABEL,
+)
 from kubedyno.model.queues import Queue, Share
 from kubedyno.model.workloads import Closeness, Group, Workload, pod
 from kubedyno.schedulers.dialects.written import WrittenDialect, metadata
 
 ROOT_QUEUE: Final = "default-parent-queue"
 DEFAULT_QUEUE: Final = "default-queue"
-QUEUE_LABEL: Final = "kai.scheduler/queue"
-SUBGROUP_LABEL: Final = "kai.scheduler/subgroup-name"
-PREEMPTIBILITY_LABEL: Final = "kai.scheduler/preemptibility"
-GROUP_ANNOTATION: Final = "pod-group-name"
-FRACTION_ANNOTATION: Final = "gpu-fraction"
 SHARED_GPU_ANNOTATION: Final = "runai/shared-gpu-configmap"
 """Where a pod learns its shared GPU; KAI's webhook would write it, and the binder fails without."""
 

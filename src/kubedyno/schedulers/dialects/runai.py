@@ -3,13 +3,14 @@
 from typing import Any
 
 from kubedyno.kube.resources import DISTRIBUTED_WORKLOADS, TRAINING_WORKLOADS
+from kubedyno.model import keys
 from kubedyno.model.dialects import ANYWHERE, Place, Surroundings
 from kubedyno.model.queues import Queue
 from kubedyno.model.workloads import Workload
 from kubedyno.schedulers.dialects import queued
 from kubedyno.schedulers.dialects.following import BATCH_JOBS, RUNAI_WORKLOADS, TRAINING_JOBS, UNDER_ANY
 from kubedyno.schedulers.dialects.ways import DECIDED, way
-from kubedyno.schedulers.dialects.written import NAMESPACE, WORKLOAD_LABEL, WrittenDialect, metadata
+from kubedyno.schedulers.dialects.written import NAMESPACE, WrittenDialect, metadata
 
 QUEUE_LABEL = "runai/queue"
 
@@ -46,7 +47,7 @@ class RunaiDialect(WrittenDialect):
         """A TrainingWorkload, or a DistributedWorkload whose master counts as one of the pods."""
         resource = DISTRIBUTED_WORKLOADS if workload.is_gang else TRAINING_WORKLOADS
         queue = workload.queue or queued.DEFAULT_QUEUE
-        labels = {WORKLOAD_LABEL: workload.name, **workload.labels}
+        labels = {keys.WORKLOAD_LABEL: workload.name, **workload.labels}
         spec = {
             "name": {"value": workload.name},
             "image": {"value": "simulated"},
@@ -62,7 +63,7 @@ class RunaiDialect(WrittenDialect):
             {
                 "apiVersion": resource.api_version,
                 "kind": resource.kind,
-                "metadata": metadata(workload, **{QUEUE_LABEL: queue, queued.QUEUE_LABEL: queue}),
+                "metadata": metadata(workload, **{QUEUE_LABEL: queue, keys.QUEUE_LABEL: queue}),
                 "spec": spec,
             }
         ]

@@ -23,6 +23,17 @@ _PLACED_IN_DETAIL: Final = ("first_bound", "last_bound", "first_running", "last_
 DECIDED: Final = ("first_decided", "last_decided")
 
 
+def way_of_groups(kinds: tuple[Followed, ...]) -> Lifecycle:
+    """Where single pods have Jobs and gangs have PodGroups."""
+    return way(
+        kinds,
+        made=("job", "podgroup"),
+        general=("first_pod",),
+        detailed=("first_pod", "gang_ready", "volume_bound"),
+        only={"job": SINGLE, "podgroup": SEVERAL},
+    )
+
+
 def way(
     kinds: tuple[Followed, ...],
     *,

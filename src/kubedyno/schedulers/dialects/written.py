@@ -6,12 +6,12 @@ from typing import Any, Final
 from kubedyno.kit.errors import UsageError
 from kubedyno.kube.resources import NAMESPACES, Resource
 from kubedyno.model.dialects import ANYWHERE, Form, Place, Surroundings
+from kubedyno.model.keys import WORKLOAD_LABEL
 from kubedyno.model.lifecycles import Lifecycle
 from kubedyno.model.queues import Queue
 from kubedyno.model.workloads import Group, Workload, claim_template, pod
 
 _TEMPLATES = Path(__file__).with_name("templates")
-WORKLOAD_LABEL = "kubedyno/workload"
 NAMESPACE = "default"
 
 _EVICTIONS: Final = 1_000_000
@@ -72,6 +72,17 @@ class WrittenDialect:
         made["spec"]["containers"][0]["name"] = container
         described = {key: made["metadata"][key] for key in ("labels", "annotations") if key in made["metadata"]}
         return {"metadata": described, "spec": made["spec"]}
+
+    def objects(self, workload: Workload) -> list[dict[str, Any]]:
+        """A Job, or pods after what holds them together; claims go first."""
+        if is_job(workload):
+            return [*claims(workload), self.job(workload)]
+        return [*claims(workload), *self.grouped(workload, self.pods(workload))]
+
+    def grouped(self, workload: Workload, pods: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The pods of a workload, after what makes them a gang; here nothing does."""
+        del workload
+        return pods
 
     def job(self, workload: Workload) -> dict[str, Any]:
         """A Job of one pod, which it replaces as often as it is evicted."""

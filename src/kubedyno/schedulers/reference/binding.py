@@ -2,15 +2,15 @@
 
 from kubedyno.client.rest import Client
 from kubedyno.kube.resources import PODS
+from kubedyno.model.keys import SHARED_GPU_LABEL
 from kubedyno.schedulers.reference.reading import PodFacts
-from kubedyno.schedulers.reference.shared_gpus import GROUP_LABEL
 
 
 async def bind(client: Client, pod: PodFacts, node: str, *, shared_gpu: str = "") -> None:
     """Bind a pod. One that shares a GPU is told whose first, so that whoever comes next knows it, too."""
     namespace, name = pod.key
     if shared_gpu and shared_gpu != pod.shared_gpu:
-        patch = {"metadata": {"uid": pod.uid, "labels": {GROUP_LABEL: shared_gpu}}}
+        patch = {"metadata": {"uid": pod.uid, "labels": {SHARED_GPU_LABEL: shared_gpu}}}
         await client.patch(PODS, name, patch, kind="merge", namespace=namespace)
     binding = {
         "apiVersion": "v1",

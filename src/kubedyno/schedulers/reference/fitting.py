@@ -12,12 +12,10 @@ from kubedyno.kube import meta
 from kubedyno.kube.codec import Object
 from kubedyno.kube.placement import NodeSelector, is_tolerated, required_affinity
 from kubedyno.kube.quantities import Quantity
+from kubedyno.model.keys import FRACTION_ANNOTATION, GPU_MEMORY_ANNOTATION
 
 GPU = "nvidia.com/gpu"
 PODS = "pods"
-FRACTION = "gpu-fraction"
-GPU_MEMORY = "gpu-memory"
-"""Annotations of pods that share a GPU."""
 
 DEVICES: Final = "device "
 """Before the signature of devices where they stand among the resources of a node."""
@@ -79,8 +77,8 @@ def needs_of(pod: Object) -> Needs:
         spec.get("nodeSelector"),
         required_affinity(spec),
         spec.get("tolerations"),
-        annotations.get(FRACTION),
-        annotations.get(GPU_MEMORY),
+        annotations.get(FRACTION_ANNOTATION),
+        annotations.get(GPU_MEMORY_ANNOTATION),
     )
     return _needs(msgspec.json.encode(told))
 

@@ -8,28 +8,18 @@ from kubedyno.controllers import claimfacts
 from kubedyno.controllers.podfacts import is_finished, phase
 from kubedyno.kube import meta
 from kubedyno.kube.codec import Object
-from kubedyno.kube.resources import KAI_POD_GROUPS, POD_GROUPS, Resource
+from kubedyno.kube.resources import COSCHEDULING_POD_GROUPS, KAI_POD_GROUPS, POD_GROUPS
+from kubedyno.model import keys
 from kubedyno.model.queues import UNLIMITED, Queue, Share
 from kubedyno.model.workloads import NON_PREEMPTIBLE_FROM, PRIORITIES, TRAIN, Closeness
 from kubedyno.schedulers.reference import fitting
 from kubedyno.schedulers.reference.fitting import Needs
 from kubedyno.schedulers.reference.jobs import JobKey, Key, Subgroup
-from kubedyno.schedulers.reference.shared_gpus import GROUP_LABEL
 from kubedyno.schedulers.reference.volumes import claims_of
 
 NAMES: Final = frozenset({"default-scheduler", "kubedyno"})
 """The `schedulerName`s it answers to: it is the only scheduler of its lab, so it is the default one."""
 
-COSCHEDULING_POD_GROUPS: Final = Resource(
-    "scheduling.x-k8s.io", "v1alpha1", "PodGroup", "podgroups", namespaced=True, subresources=("status",)
-)
-
-QUEUE_LABEL: Final = "kai.scheduler/queue"
-_KAI_GROUP: Final = "pod-group-name"
-_KAI_SUBGROUP: Final = "kai.scheduler/subgroup-name"
-_COSCHEDULING_GROUP: Final = "scheduling.x-k8s.io/pod-group"
-
-_PREEMPTIBILITY_LABEL: Final = "kai.scheduler/preemptibility"
 _PREEMPTIBILITY: Final = {"preemptible": True, "non-preemptible": False}
 
 POD: Final = "Pod"
@@ -97,16 +87,16 @@ def pod_facts(pod: Object) -> PodFacts:
     metadata, spec = pod["metadata"], pod["spec"]
     labels, node, going = meta.labels(pod), spec.get("nodeName") or "", bool(metadata.get("deletionTimestamp"))
     ours = spec.get("schedulerName") in NAMES
-    queue = labels.get(QUEUE_LABEL)
+    queue = labels.get(keys.QUEUE_LABEL)
     return PodFacts(
         (metadata["namespace"], metadata["name"]),
         metadata["uid"],
         fitting.needs_of(pod),
         _job_of(pod),
-        labels.get(_KAI_SUBGROUP, ""),
+        labels.get(keys.SUBGROUP_LABEL, ""),
         queue,
         _pod_priority(spec, queue),
-        _PREEMPTIBILITY.get(labels.get(_PREEMPTIBILITY_LABEL, "")),
+        _PREEMPTIBILITY.get(labels.get(keys.PREEMPTIBILITY_LABEL, "")),
         metadata["creationTimestamp"],
         node,
         ours,
@@ -116,7 +106,7 @@ def pod_facts(pod: Object) -> PodFacts:
         phase(pod) == "Succeeded",
         claims_of(pod),
         _device_claims(pod),
-        labels.get(GROUP_LABEL, ""),
+        labels.get(keys.SHARED_GPU_LABEL, ""),
         _said(pod),
     )
 
@@ -135,8 +125,8 @@ def _job_of(pod: Object) -> JobKey:
     namespace, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
     named = (
         (NATIVE, (pod["spec"].get("schedulingGroup") or {}).get("podGroupName")),
-        (KAI, meta.annotations(pod).get(_KAI_GROUP)),
-        (COSCHEDULING, meta.labels(pod).get(_COSCHEDULING_GROUP)),
+        (KAI, meta.annotations(pod).get(keys.GROUP_ANNOTATION)),
+        (COSCHEDULING, meta.labels(pod).get(keys.COSCHEDULING_LABEL)),
     )
     for kind, group in named:
         if group:
@@ -175,7 +165,7 @@ def kai_group(group: Object) -> GroupFacts:
         (KAI, *_names(group)),
         group["metadata"]["uid"],
         KAI_POD_GROUPS.api_version,
-        spec.get("queue") or meta.labels(group).get(QUEUE_LABEL),
+        spec.get("queue") or meta.labels(group).get(keys.QUEUE_LABEL),
         spec.get("priorityClassName") or "",
         None,
         _PREEMPTIBILITY.get(spec.get("preemptibility") or ""),
@@ -198,18 +188,18 @@ def native_group(group: Object) -> GroupFacts:
     """A PodGroup of Kubernetes' own; without a gang policy one pod is enough."""
     spec = group.get("spec") or {}
     least = ((spec.get("schedulingPolicy") or {}).get("gang") or {}).get("minCount", 1)
-    keys = [one["key"] for one in (spec.get("schedulingConstraints") or {}).get("topology") or ()]
+    levels = [one["key"] for one in (spec.get("schedulingConstraints") or {}).get("topology") or ()]
     return GroupFacts(
         (NATIVE, *_names(group)),
         group["metadata"]["uid"],
         POD_GROUPS.api_version,
-        meta.labels(group).get(QUEUE_LABEL),
+        meta.labels(group).get(keys.QUEUE_LABEL),
         spec.get("priorityClassName") or "",
         spec.get("priority"),
         None,
         group["metadata"]["creationTimestamp"],
         (Subgroup("", int(least)),),
-        Closeness(topology="", required=keys[0]) if keys else None,
+        Closeness(topology="", required=levels[0]) if levels else None,
     )
 
 
@@ -219,7 +209,7 @@ def coscheduling_group(group: Object) -> GroupFacts:
         (COSCHEDULING, *_names(group)),
         group["metadata"]["uid"],
         COSCHEDULING_POD_GROUPS.api_version,
-        meta.labels(group).get(QUEUE_LABEL),
+        meta.labels(group).get(keys.QUEUE_LABEL),
         "",
         None,
         None,

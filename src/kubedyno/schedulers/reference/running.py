@@ -12,9 +12,12 @@ from kubedyno.controllers.events import Recorder
 from kubedyno.kit import randomness, tasks
 from kubedyno.kit.clock import NS_PER_S, Clock
 from kubedyno.kube.resources import (
+    COSCHEDULING_POD_GROUPS,
     DEVICE_CLASSES,
     KAI_POD_GROUPS,
     KAI_QUEUES,
+    KAI_TOPOLOGIES,
+    KUEUE_TOPOLOGIES,
     NODES,
     POD_GROUPS,
     PODS,
@@ -33,7 +36,6 @@ from kubedyno.schedulers.reference.jobs import Decisions, JobKey, Placement, Ref
 from kubedyno.schedulers.reference.known import Known
 from kubedyno.schedulers.reference.reading import (
     COSCHEDULING,
-    COSCHEDULING_POD_GROUPS,
     KAI,
     NATIVE,
     GroupFacts,
@@ -46,17 +48,6 @@ from kubedyno.schedulers.reference.watches import Follower, Hear
 
 _PAUSE_S: Final = 0.01
 """After a cycle of decisions at least, so that what comes in one by one is not decided one by one."""
-
-
-def _topology(group: str, version: str) -> Resource:
-    return Resource(group, version, "Topology", "topologies", namespaced=False)
-
-
-_TOPOLOGIES: Final = (
-    tuple(_topology("kueue.x-k8s.io", version) for version in ("v1beta2", "v1beta1", "v1alpha1")),
-    (_topology("kai.scheduler", "v1alpha1"),),
-)
-"""Each in the versions that there are of it, the newest first."""
 
 
 async def schedule(
@@ -96,7 +87,8 @@ def _followed(known: Known) -> Iterable[tuple[Sequence[Resource], Hear]]:
     return (
         ((PRIORITY_CLASSES,), known.priority_class),
         ((KAI_QUEUES,), known.queue),
-        *((versions, known.topology) for versions in _TOPOLOGIES),
+        (KUEUE_TOPOLOGIES, known.topology),
+        (KAI_TOPOLOGIES, known.topology),
         ((KAI_POD_GROUPS,), group(reading.kai_group, KAI)),
         ((POD_GROUPS,), group(reading.native_group, NATIVE)),
         ((COSCHEDULING_POD_GROUPS,), group(reading.coscheduling_group, COSCHEDULING)),

@@ -9,9 +9,6 @@ import msgspec
 WHOLE: Final = 1000
 """Thousandths of a GPU."""
 
-GROUP_LABEL: Final = "runai-gpu-group"
-"""Label of a pod: the group whose GPU it shares, as KAI's binder writes it."""
-
 MEMORY_LABEL: Final = "nvidia.com/gpu.memory"
 """Label of a node: MiB of each of its GPUs."""
 

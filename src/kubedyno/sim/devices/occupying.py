@@ -15,6 +15,7 @@ from kubedyno.controllers.podfacts import is_finished, phase
 from kubedyno.kube import meta
 from kubedyno.kube.codec import Object
 from kubedyno.kube.quantities import Quantity
+from kubedyno.model.keys import FRACTION_ANNOTATION, SHARED_GPU_LABEL
 from kubedyno.sim import marks
 from kubedyno.sim.devices import sharing
 from kubedyno.sim.devices.identity import gpu_index
@@ -85,7 +86,7 @@ def gpu_pod(pod: Object) -> GpuPod | None:
     if not spec.get("nodeName") or is_finished(pod):
         return None
     wants = tuple(_wants(spec.get("containers") or []))
-    group = meta.labels(pod).get(sharing.GROUP, "")
+    group = meta.labels(pod).get(SHARED_GPU_LABEL, "")
     claiming = [one["name"] for one in spec.get("containers") or [] if (one.get("resources") or {}).get("claims")]
     if not wants and not group and not claiming:
         return None
@@ -99,7 +100,7 @@ def gpu_pod(pod: Object) -> GpuPod | None:
         is_reservation=meta.labels(pod).get("app") in sharing.APPS,
         reserved=annotations.get(sharing.RESERVED, ""),
         group=group,
-        fraction=_fraction(annotations.get(sharing.FRACTION, "")),
+        fraction=_fraction(annotations.get(FRACTION_ANNOTATION, "")),
         percent=utilisation_range(annotations.get(marks.UTILISATION) or annotations.get(FAKE_UTILISATION) or ""),
     )
 

@@ -17,10 +17,6 @@ APPS: Final = ("kai-resource-reservation", "runai-reservation")
 SELECTOR: Final = f"app in ({','.join(APPS)})"
 RESERVED: Final = "run.ai/reserve_for_gpu_index"
 """Annotation of a reservation pod: the UUID of its GPU, whatever the name says."""
-GROUP: Final = "runai-gpu-group"
-"""Label: the same on a reservation and on all fractions of its GPU."""
-FRACTION: Final = "gpu-fraction"
-"""Annotation of a pod: its share of a GPU, 0 to 1."""
 
 
 def waits_for_gpu(pod: Object) -> bool:

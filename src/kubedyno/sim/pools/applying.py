@@ -212,12 +212,12 @@ async def _topologies(client: Client, pool: Pool) -> list[Object]:
     if pool.topology is None:
         return []
     served = set()
-    for group, versions in topology.SCHEDULERS_KINDS:
-        for version in versions:
+    for versions in topology.KINDS:
+        for one in versions:
             try:
-                await client.resource(f"{group}/{version}", topology.KIND)
+                await client.resource(one.api_version, one.kind)
             except UnknownResource:
                 continue
-            served.add((f"{group}/{version}", topology.KIND))
+            served.add((one.api_version, one.kind))
             break
     return topology.documents(pool, served)

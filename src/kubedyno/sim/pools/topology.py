@@ -4,14 +4,11 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from kubedyno.kube.codec import Object
+from kubedyno.kube.resources import KAI_TOPOLOGIES, KUEUE_TOPOLOGIES
 from kubedyno.sim.pools.pool import NODE_LEVEL, Level, Pool, Topology
 
-# Kinds of Topology that schedulers read, the newest version first. All of them have the same levels.
-SCHEDULERS_KINDS: Final = (
-    ("kueue.x-k8s.io", ("v1beta2", "v1beta1", "v1alpha1")),
-    ("kai.scheduler", ("v1alpha1",)),
-)
-KIND: Final = "Topology"
+KINDS: Final = (KUEUE_TOPOLOGIES, KAI_TOPOLOGIES)
+"""That schedulers read. All of them have the same levels."""
 
 
 def places(topology: Topology, index: int, name: str) -> dict[str, str]:
@@ -39,13 +36,13 @@ def documents(pool: Pool, served: Collection[tuple[str, str]]) -> list[Object]:
     if pool.topology is None:
         return []
     found: list[Object] = []
-    for group, versions in SCHEDULERS_KINDS:
-        version = next((version for version in versions if (f"{group}/{version}", KIND) in served), None)
-        if version is not None:
+    for versions in KINDS:
+        newest = next((one for one in versions if (one.api_version, one.kind) in served), None)
+        if newest is not None:
             found.append(
                 {
-                    "apiVersion": f"{group}/{version}",
-                    "kind": KIND,
+                    "apiVersion": newest.api_version,
+                    "kind": newest.kind,
                     "metadata": {"name": pool.topology.name or pool.name},
                     "spec": {"levels": [{"nodeLabel": level.key} for level in pool.topology.levels]},
                 }

@@ -10,6 +10,7 @@ from kubedyno.client.watching import Changed, Listed
 from kubedyno.kit.clock import NS_PER_S, RealClock, VirtualClock
 from kubedyno.kit.errors import EngineError
 from kubedyno.kube.codec import Object
+from kubedyno.model import keys
 from kubedyno.server.embedding import new_api
 from kubedyno.server.inprocess import InProcess
 from kubedyno.sim import exposing, marks
@@ -171,7 +172,7 @@ def test_lost_gpus_tell_nothing() -> None:
 
 
 def test_fractions_stand_for_the_reservation_of_their_gpu() -> None:
-    group = {sharing.GROUP: "g"}
+    group = {keys.SHARED_GPU_LABEL: "g"}
     reservation = pod(
         "r",
         {GPU: "1"},
@@ -182,7 +183,7 @@ def test_fractions_stand_for_the_reservation_of_their_gpu() -> None:
         },
     )
     halves = [
-        pod(name, metadata={"labels": group, "annotations": {sharing.FRACTION: share, **more}})
+        pod(name, metadata={"labels": group, "annotations": {keys.FRACTION_ANNOTATION: share, **more}})
         for name, share, more in (("a", "0.5", {}), ("b", "0.25", {marks.UTILISATION: "80"}))
     ]
     found = usage(reservation, *halves, pod("whole", {GPU: "1"}))
