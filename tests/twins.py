@@ -16,7 +16,7 @@ from kubedyno.store.invariants import validate
 T = TypeVar("T")
 
 _START_NS = 1_700_000_000 * NS_PER_S
-_COMPARED = ("pods", "nodes", "events", "leases.coordination.k8s.io")
+_COMPARED = ("pods", "nodes", "events", "leases.coordination.k8s.io", "jobs.batch")
 
 
 class _Forgetful(Memory[T]):

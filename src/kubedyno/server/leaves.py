@@ -47,7 +47,7 @@ def _or_text_of(*members: bytes) -> re.Pattern[bytes]:
 OF_PODS: Final = re.compile(rb'"(%b|%b)(?=\\?")' % (_FORMED, _IDENTITY))
 OF_NODES: Final = _or_text_of(b"address", b"providerID")
 OF_LEASES: Final = _or_text_of(b"holderIdentity", b"name")
-OF_EVENTS: Final = _or_text_of(b"message", b"name")
+OF_EVENTS: Final = _or_text_of(b"message", b"name", b"resourceVersion")
 
 
 def taken_apart(text: bytes, pattern: re.Pattern[bytes]) -> tuple[Frame, list[bytes]]:

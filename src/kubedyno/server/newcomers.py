@@ -3,10 +3,10 @@
 The nodes of a pool differ in names, addresses and identities, and in what their labels and annotations say; their
 leases and the events about them in less. What the server made of such an object the long way is remembered (`memory`),
 and the next one of that shape gets it as bytes. What differs is either a leaf (`leaves`), or a value of a label or of
-an annotation: these are looked at one by one, and mean nothing to the rest.
+an annotation: these are looked at one by one, and mean nothing to the rest. Of Jobs that holds for the labels and
+annotations of their pods, too (`podtemplates`).
 """
 
-import functools
 import re
 from collections.abc import Mapping
 from sys import intern
@@ -15,15 +15,15 @@ from typing import Final
 import msgspec
 
 from kubedyno.kube import codec
-from kubedyno.kube.resources import CORE_EVENTS, LEASES, NAMESPACES, NODES, RESOURCE_QUOTAS, Resource
-from kubedyno.kube.selectors import label_value_problem
-from kubedyno.server import leaves
+from kubedyno.kube.resources import CORE_EVENTS, JOBS, LEASES, NAMESPACES, NODES, RESOURCE_QUOTAS, Resource
+from kubedyno.server import leaves, podtemplates, spelling
 from kubedyno.server.leaves import Leaves
 from kubedyno.server.memory import Memory
 from kubedyno.server.options import WriteOptions
+from kubedyno.server.podtemplates import NAME_MAX_CHARS, Taken
 from kubedyno.server.routing import Route
 from kubedyno.server.stamping import Stamps
-from kubedyno.server.templates import is_plain_key
+from kubedyno.server.templates import is_good_value, is_plain_key
 from kubedyno.store.errors import NotFound
 from kubedyno.store.records import Record, object_key
 from kubedyno.store.store import Store
@@ -32,6 +32,7 @@ _LEAVES: Final[Mapping[Resource, re.Pattern[bytes]]] = {
     NODES: leaves.OF_NODES,
     LEASES: leaves.OF_LEASES,
     CORE_EVENTS: leaves.OF_EVENTS,
+    JOBS: leaves.OF_PODS,
 }
 """The kinds that come in great numbers, but for pods (`templates`)."""
 _NAME: Final = re.compile(rb'"((?!.{250})[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)"')
@@ -45,10 +46,9 @@ _MARKS: Final = (*_APART, "uid", "now", "version")
 """What stands in a template for something else than leaves."""
 _ALONE: Final = (b'"f:podCIDRs":{".":{},"v:\\', b'"f:ownerReferences":{".":{},"k:{\\"uid\\":\\')
 """What stands in `fieldsV1` before the quote of the first leaf of a list."""
-_MARK: Final = re.compile(rb'"\\u0000([a-zA-Z]+)"')
-
-_members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_texts: Final = msgspec.json.Decoder(dict[str, str])
+_INNER: Final = "inner"
+"""Before the number of a value that was taken out of a pod template."""
+_MARK: Final = re.compile(rb'"\\u0000([a-z]+[0-9]*)"')
 
 
 class _Reference(msgspec.Struct):
@@ -68,6 +68,8 @@ class Asked(msgspec.Struct, frozen=True):
     owners: tuple[str, ...]
     written: dict[str, bytes]
     """What is used as it was written: the JSON of `name`, `labels` and `annotations`."""
+    pods: Taken | None
+    """Of a Job: what its pods are told."""
     leaves: Leaves
     key: tuple[object, ...]
     frame: bytes
@@ -102,20 +104,26 @@ class Newcomers:
             return None
 
     def _asked(self, route: Route, body: bytes, options: WriteOptions, pattern: re.Pattern[bytes]) -> Asked | None:
-        sent = _whole(body.rstrip())
-        metadata = _whole(bytes(sent.pop("metadata")))
+        sent = spelling.members(body.rstrip())
+        metadata = spelling.members(bytes(sent.pop("metadata")))
         written = {name: bytes(metadata[name]) for name in _APART if name in metadata}
         name = _NAME.fullmatch(written["name"])
         if name is None or not metadata.keys() <= _OF_METADATA or not self._is_open(route):
             return None
-        labels, annotations = _as_written(written.get("labels")), _as_written(written.get("annotations"))
+        labels, annotations = spelling.texts(written.get("labels")), spelling.texts(written.get("annotations"))
         if (
-            not all(map(_is_good_value, labels.values()))
+            not all(map(is_good_value, labels.values()))
             or len(written.get("annotations", b"")) > _ANNOTATIONS_MAX_BYTES
         ):
             return None
+        pods = None
+        if route.kind.resource == JOBS:
+            if b"." in name[1] or len(name[1]) > NAME_MAX_CHARS:
+                return None
+            pods = podtemplates.taken_out(bytes(sent.pop("spec")))
         others = ((name, value) for name, value in metadata.items() if name not in _APART)
-        text = b"\n".join([b'"%b":%b' % (name.encode(), value) for name, value in (*others, *sent.items())])
+        members = (*others, *sent.items(), *(pods.rest if pods else ()))
+        text = b"\n".join([b'"%b":%b' % (name.encode(), value) for name, value in members])
         if leaves.is_respelled(text):
             return None
         frame, found = leaves.taken_apart(text, pattern)
@@ -123,13 +131,13 @@ class Newcomers:
         marks = tuple((name, annotations[name]) for name in annotations if not is_plain_key(name))
         key = (
             *(route.kind.resource.plural, self._place(route), options.manager, options.validation),
-            *(tuple(metadata), tuple(labels), tuple(annotations), marks, frame, of_all.alike),
+            *(tuple(metadata), tuple(labels), tuple(annotations), marks, pods and pods.key, frame, of_all.alike),
         )
         references = metadata.get("ownerReferences")
         owners = tuple(intern(one.uid) for one in _references.decode(references)) if references is not None else ()
         return Asked(
-            *(route.kind.stored.full_name, route.namespace, name[1].decode(), labels, owners, written, of_all, key),
-            *(b"\0".join(frame), pattern),
+            *(route.kind.stored.full_name, route.namespace, name[1].decode(), labels, owners, written),
+            *(pods, of_all, key, b"\0".join(frame), pattern),
         )
 
     def _place(self, route: Route) -> object:
@@ -165,34 +173,16 @@ class Newcomers:
             self._memory.learn(asked.key, outcome)
 
 
-def _whole(text: bytes) -> dict[str, msgspec.Raw]:
-    """The members of a JSON object that is written without spaces, no name twice; else `ValueError`."""
-    found = _members.decode(text)
-    if len(text) != 1 + sum(len(name) + len(value) + 4 for name, value in found.items()):
-        raise ValueError("it is spelled in another way")
-    return found
-
-
-def _as_written(text: bytes | None) -> dict[str, str]:
-    """Texts by name; `ValueError` where they are not written as the server writes them."""
-    if text is None:
-        return {}
-    found = _texts.decode(text)
-    if codec.encode(found) != text:
-        raise ValueError("they are spelled in another way")
-    return found
-
-
-@functools.lru_cache(maxsize=65536)
-def _is_good_value(value: str) -> bool:
-    return label_value_problem(value) is None
-
-
 def _made(asked: Asked, outcome: _Outcome, *, uid: str, now: str, revision: int) -> Record:
     """The record of an object of a known shape."""
     distinct, written = asked.leaves.distinct, asked.written
     stamps = b'"%b"' % uid.encode(), b'"%b"' % now.encode(), b'"%d"' % revision
-    filling = (*distinct, *(written.get(name, b"") for name in _APART), *stamps)
+    filling = (
+        *distinct,
+        *(written.get(name, b"") for name in _APART),
+        *stamps,
+        *(asked.pods.values if asked.pods else ()),
+    )
     texts = (distinct[text].decode() if isinstance(text, int) else text for text in outcome.fields)
     return Record(
         object_key(asked.namespace, asked.name),
@@ -214,6 +204,8 @@ def _outcome(asked: Asked, record: Record) -> _Outcome | None:
     now, owners = metadata["creationTimestamp"], metadata.get("managedFields") or []
     if len(owners) != 1 or not _is_orderly(codec.encode(owners[0]["fieldsV1"]), asked.pattern):
         return None
+    if asked.pods is not None:
+        podtemplates.mark(obj, asked.pods, value=f"\0{_INNER}", name="\0name", uid="\0uid")
     owners[0]["time"] = metadata["creationTimestamp"] = "\0now"
     metadata |= {"uid": "\0uid", "resourceVersion": "\0version"}
     metadata |= {name: f"\0{name}" for name in _APART if name in metadata}
@@ -226,10 +218,15 @@ def _outcome(asked: Asked, record: Record) -> _Outcome | None:
         templates.append(leaves.template(frame))
         holes += map(places.__getitem__, found)
         if mark:
-            holes.append(len(places) + _MARKS.index(mark.decode()))
+            holes.append(len(places) + _place_of(mark.decode()))
     fields = tuple(places.get(text.encode(), text) for text in record.fields[2:])
     made = _Outcome(b"%b".join(templates), tuple(holes), fields)
     return made if _made(asked, made, uid=record.uid, now=now, revision=record.revision) == record else None
+
+
+def _place_of(mark: str) -> int:
+    """The place of what a mark stands for, behind the leaves."""
+    return len(_MARKS) + int(mark.removeprefix(_INNER)) if mark.startswith(_INNER) else _MARKS.index(mark)
 
 
 def _is_orderly(fields: bytes, pattern: re.Pattern[bytes]) -> bool:

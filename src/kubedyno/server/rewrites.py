@@ -1,4 +1,4 @@
-"""Patches of one shape are worked out once.
+"""Patches of one shape are worked out once, and new states that tell another status.
 
 Thousands of pods are told by their kubelets that they run, thousands of nodes that they are ready: always the same
 change to the same state, but for times, addresses and identities (`leaves`). What the server made of such a patch the
@@ -19,27 +19,25 @@ from typing import Final
 import msgspec
 
 from kubedyno.kube import codec
-from kubedyno.kube.resources import NAMESPACES, NODES, PODS
-from kubedyno.server import leaves, patterns
+from kubedyno.kube.resources import JOBS, NAMESPACES, NODES, PODS
+from kubedyno.server import cutting, leaves, patterns
+from kubedyno.server.cutting import Parts, cut
 from kubedyno.server.leaves import Frame, Leaves
 from kubedyno.server.memory import Memory
+from kubedyno.server.messages import JSON, Request
 from kubedyno.server.options import WriteOptions
 from kubedyno.server.routing import Route
 from kubedyno.server.stamping import Stamps
-from kubedyno.server.templates import is_plain_key
 from kubedyno.store.errors import NotFound
 from kubedyno.store.records import Record
 from kubedyno.store.store import Store
 
-_SPEC_HEAD: Final = b',"spec":'
-_STATUS_HEAD: Final = b',"status":'
-_OWNERS_HEAD: Final = b'"managedFields":'
 _LABELS_HEAD: Final = b'"labels":'
 _NODE_NAME: Final = b'"nodeName":"'
-_OF_TWO_OWNERS: Final = rb"k:{\"uid\":"
 _TOKEN_VOLUME: Final = re.compile(rb"kube-api-access-[a-z0-9]{5}\b")
 _OF_PATCHES: Final = frozenset({"kind", "apiVersion", "metadata", "status"})
 _OF_METADATA: Final = frozenset({"uid", "resourceVersion"})
+_OF_ITS_PODS: Final = frozenset({"template", "selector"})
 
 
 def _pod_spec_key(spec: bytes) -> tuple[bytes, tuple[bytes, ...]]:
@@ -63,8 +61,14 @@ def _node_spec_key(spec: bytes) -> tuple[bytes, tuple[bytes, ...]]:
     return b'"'.join(frame), tuple(found)
 
 
+def _job_spec_key(spec: bytes) -> tuple[bytes, tuple[bytes, ...]]:
+    """What the status of a Job depends on in its spec: not on its pods, nor on how they are found."""
+    rest = [(name, value) for name, value in _members.decode(spec).items() if name not in _OF_ITS_PODS]
+    return b",".join([b'"%b":%b' % (name.encode(), value) for name, value in rest]), ()
+
+
 class _Written(msgspec.Struct, frozen=True):
-    """An endpoint that is patched often."""
+    """An endpoint that is written often."""
 
     head: bytes
     """How all objects of its kind begin."""
@@ -78,28 +82,20 @@ class _Written(msgspec.Struct, frozen=True):
 
 _POD: Final = b'{"kind":"Pod","apiVersion":"v1","metadata":'
 _NODE: Final = b'{"kind":"Node","apiVersion":"v1","metadata":'
+_JOB: Final = b'{"kind":"Job","apiVersion":"batch/v1","metadata":'
 _OF_NODE: Final = (b'"podCIDR', b'"providerID"', b'"config')
 _KINDS: Final = {
     (PODS, "status"): _Written(_POD, leaves.OF_PODS, _pod_spec_key, writes_spec=False),
     (NODES, "status"): _Written(_NODE, leaves.OF_NODES, _node_spec_key, writes_spec=False, settled=_OF_NODE),
     (NODES, ""): _Written(_NODE, leaves.OF_NODES, lambda _spec: (b"", ()), writes_spec=True, settled=_OF_NODE),
 }
+_REPLACED: Final = {(JOBS, "status"): _Written(_JOB, leaves.OF_PODS, _job_spec_key, writes_spec=False)}
+"""What is told as a whole, by PUT: as controllers do."""
+_WHOLE: Final = "whole"
+_UID_CHARS: Final = 36
+_UIDS_AT_MOST: Final = 2
+"""Its own, and one of a pod."""
 _MEDIA: Final = frozenset({"application/strategic-merge-patch+json", "application/merge-patch+json"})
-
-
-class _Metadata(msgspec.Struct, rename="camel"):
-    managed_fields: msgspec.Raw = msgspec.Raw(b"")
-    labels: msgspec.Raw = msgspec.Raw(b"")
-    annotations: dict[str, str] = {}
-    deletion_grace_period_seconds: int | None = None
-
-
-class _Object(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
-    kind: str
-    api_version: str
-    metadata: _Metadata
-    spec: msgspec.Raw
-    status: msgspec.Raw
 
 
 class _LabelsPatch(msgspec.Struct):
@@ -112,39 +108,9 @@ class _Labelling(msgspec.Struct):
     metadata: _LabelsPatch
 
 
-_decoder = msgspec.json.Decoder(_Object)
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _labellings = msgspec.json.Decoder(_Labelling)
 _texts_by_name = msgspec.json.Decoder(dict[str, str])
-
-
-class _Parts(msgspec.Struct, frozen=True):
-    """A record's JSON, cut: `before`, the owners, `between`, the spec, the status, and a brace."""
-
-    before: bytes
-    owners: bytes
-    between: bytes
-    spec: bytes
-    status: bytes
-    labels: bytes
-    """The labels, which stand in `before` or `between`."""
-    marks: tuple[tuple[str, str], ...]
-    """Annotations that may mean something."""
-
-    def joined(self) -> bytes:
-        """The JSON again."""
-        return b"".join(
-            (
-                self.before,
-                _OWNERS_HEAD,
-                self.owners,
-                self.between,
-                _SPEC_HEAD,
-                self.spec,
-                _STATUS_HEAD,
-                self.status,
-                b"}",
-            )
-        )
 
 
 class _Labels(msgspec.Struct, frozen=True):
@@ -161,7 +127,8 @@ class Asked(msgspec.Struct, frozen=True):
     resource: str
     record: Record
     body: bytes
-    parts: _Parts
+    """The patch; empty where the whole new state was told."""
+    parts: Parts
     labels: _Labels | None
     """None: the patch sets none."""
     leaves: Leaves
@@ -199,7 +166,7 @@ class Rewrites:
             return None
         if route.namespace and not self._has_namespace(route.namespace):
             return None
-        parts = _cut(record, written.head)
+        parts = cut(record, written.head)
         if parts is None:
             return None
         labels = None
@@ -207,6 +174,43 @@ class Rewrites:
             labels = _labelled(body, parts) if written.writes_spec else None
             if labels is None:
                 return None
+        return self._asked(
+            route, record, (media, told), parts=parts, options=options, written=written, body=body, labels=labels
+        )
+
+    def replaced(self, route: Route, request: Request, options: WriteOptions) -> Asked | None:
+        """A new state whose status alone is another one, as it can be looked up; None: it goes the long way."""
+        written = _REPLACED.get((route.kind.resource, route.subresource))
+        if written is None or request.content_type != JSON or options.dry_run:
+            return None
+        try:
+            self._store.get(NAMESPACES.full_name, "", route.namespace)
+            record = self._store.get(route.kind.stored.full_name, route.namespace, route.name)
+        except NotFound:
+            return None
+        parts, told = cut(record, written.head), cutting.status_told(request.body, record)
+        if parts is None or told is None or leaves.is_respelled(told[0]):
+            return None
+        asked = self._asked(
+            route, record, (f"{_WHOLE} {told[1]}", told[0]), parts=parts, options=options, written=written
+        )
+        # Owned items of sets are in their own order, which uids have none of.
+        return asked if sum(len(leaf) == _UID_CHARS for leaf in asked.leaves.distinct) <= _UIDS_AT_MOST else None
+
+    def _asked(
+        self,
+        route: Route,
+        record: Record,
+        said: tuple[str, bytes],
+        *,
+        parts: Parts,
+        options: WriteOptions,
+        written: _Written,
+        body: bytes = b"",
+        labels: _Labels | None = None,
+    ) -> Asked:
+        """How something is said, and what, together with all that its outcome depends on."""
+        media, told = said
         spec, in_spec = written.spec_key(parts.spec)
         text = b"\n".join((parts.owners, parts.spec if written.writes_spec else b"", parts.status, told))
         frame, found = leaves.taken_apart(text, written.leaves)
@@ -250,37 +254,7 @@ class Rewrites:
         return True
 
 
-def _cut(record: Record, head: bytes) -> _Parts | None:
-    """The parts of a record's JSON, if they stand in their usual order."""
-    data = record.data
-    if not data.startswith(head):
-        return None
-    try:
-        found = _decoder.decode(data)
-    except (ValueError, RecursionError):
-        return None
-    metadata = found.metadata
-    owners, spec, status = map(bytes, (metadata.managed_fields, found.spec, found.status))
-    if record.deleting and not metadata.deletion_grace_period_seconds:
-        return None  # it may go with this write
-    if not owners or owners.count(_OF_TWO_OWNERS) > 1:
-        return None
-    at = data.find(_OWNERS_HEAD + b"[", len(head))
-    end = len(data) - len(status) - len(spec) - len(_STATUS_HEAD) - len(_SPEC_HEAD) - 1
-    marks = metadata.annotations
-    parts = _Parts(
-        data[:at],
-        owners,
-        data[at + len(_OWNERS_HEAD) + len(owners) : end],
-        spec,
-        status,
-        bytes(metadata.labels),
-        tuple(item for item in marks.items() if not is_plain_key(item[0])) if marks else (),
-    )
-    return parts if parts.joined() == data else None
-
-
-def _rewritten(asked: Asked, outcome: _Outcome, revision: int) -> _Parts | None:
+def _rewritten(asked: Asked, outcome: _Outcome, revision: int) -> Parts | None:
     """The parts of the new state."""
     parts, distinct = asked.parts, asked.leaves.distinct
     texts = leaves.filled(outcome.template, [distinct[hole] for hole in outcome.holes]).split(b"\n")
@@ -291,7 +265,7 @@ def _rewritten(asked: Asked, outcome: _Outcome, revision: int) -> _Parts | None:
     if asked.labels is not None and around is not None:
         labels = codec.encode(asked.labels.after)
         around = _replaced(around, _LABELS_HEAD + parts.labels, _LABELS_HEAD + labels)
-    return None if around is None else _Parts(around[0], owners, around[1], spec, status, b"", ())
+    return None if around is None else Parts(around[0], owners, around[1], spec, status, b"", ())
 
 
 def _replaced(texts: tuple[bytes, bytes], old: bytes, new: bytes) -> tuple[bytes, bytes] | None:
@@ -301,7 +275,7 @@ def _replaced(texts: tuple[bytes, bytes], old: bytes, new: bytes) -> tuple[bytes
     return texts[0].replace(old, new), texts[1].replace(old, new)
 
 
-def _labelled(body: bytes, parts: _Parts) -> _Labels | None:
+def _labelled(body: bytes, parts: Parts) -> _Labels | None:
     """What a patch does to labels; None unless it sets some on an object that has some."""
     try:
         said, before = _labellings.decode(body).metadata.labels, _texts_by_name.decode(parts.labels)
@@ -314,7 +288,7 @@ def _labelled(body: bytes, parts: _Parts) -> _Labels | None:
 
 def _outcome(asked: Asked, record: Record, store: Store) -> _Outcome | None:
     """What can be said of all patches of the shape that change something; None: nothing."""
-    after = _cut(record, asked.written.head) if _is_kept(record, asked, store) else None
+    after = cut(record, asked.written.head) if _is_kept(record, asked, store) else None
     if after is None:
         return None
     keeps_spec = after.spec == asked.parts.spec
@@ -343,6 +317,8 @@ def _is_kept(record: Record, asked: Asked, store: Store) -> bool:
 
 def _is_about_state(asked: Asked) -> bool:
     """Whether the patch names nothing beyond what is in the key: annotations and the like are not."""
+    if not asked.body:
+        return True
     patch = codec.decode(asked.body)
     metadata = patch.get("metadata", {})
     known = _OF_PATCHES | {"spec"} if asked.written.writes_spec else _OF_PATCHES

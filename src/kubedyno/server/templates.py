@@ -248,7 +248,13 @@ _JOB_FINALIZERS = ["batch.kubernetes.io/job-tracking"]
 @functools.lru_cache(maxsize=65536)
 def _is_good_label(label: tuple[str, str]) -> bool:
     key, value = label
-    return label_key_problem(key) is None and label_value_problem(value) is None
+    return label_key_problem(key) is None and is_good_value(value)
+
+
+@functools.lru_cache(maxsize=65536)
+def is_good_value(value: str) -> bool:
+    """Whether a label may have it."""
+    return label_value_problem(value) is None
 
 
 def _are_plain(annotations: Mapping[str, str]) -> bool:

@@ -36,8 +36,10 @@ def update(state: State, route: Route, request: Request) -> Answer:
     kind = route.kind
     shown = representation(request.accept)
     options = write_options(request, "UpdateOptions")
-    asked = state.renewals.asked(route, request, options)
-    known = state.renewals.write(asked) if asked is not None else None
+    renewed = state.renewals.asked(route, request, options)
+    replaced = state.rewrites.replaced(route, request, options)
+    known = state.renewals.write(renewed) if renewed is not None else None
+    known = state.rewrites.write(replaced) if replaced is not None else known
     if known is not None:
         return reading.answer(state, kind, known, shown, request)
     read = bodies.read_object(kind, request.body, request.content_type, options.validation)
@@ -64,8 +66,10 @@ def update(state: State, route: Route, request: Request) -> Answer:
         return reading.answer(state, kind, made, shown, request, code=201, warnings=(*read.warnings, *more))
     record, more = write(state, change, record, lambda _old: new)
     warnings = (*read.warnings, *more)
-    if asked is not None and not warnings:
-        state.renewals.learn(asked, record)
+    if renewed is not None and not warnings:
+        state.renewals.learn(renewed, record)
+    if replaced is not None and not warnings:
+        state.rewrites.learn(replaced, record)
     return reading.answer(state, kind, record, shown, request, warnings=warnings)
 
 

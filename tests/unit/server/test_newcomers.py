@@ -21,6 +21,8 @@ pytestmark = pytest.mark.unit
 NODES = "/api/v1/nodes"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 EVENTS = "/api/v1/namespaces/default/events"
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
+AT_ONCE = {"propagationPolicy": "Background"}
 NOW = "2026-01-02T03:04:05Z"
 UID = "0f812128-0342-4d90-b23c-8269d684074{}"
 
@@ -234,12 +236,70 @@ def event_variants(number: int) -> Iterator[Any]:
     yield {**made, "metadata": {"name": f"n-{number}", "namespace": "x"}}
     yield {**made, "apiVersion": "events.k8s.io/v1"}
     yield {**made, "related": {"name": f"n-{number}", "resourceVersion": str(number)}}
+    for version in (str(number), f"{number:08}", "x", "", None, number):
+        yield {**made, "involvedObject": {**made["involvedObject"], "resourceVersion": version}}
+
+
+def job(number: int, *, told: Object | None = None, pods: Object | None = None, **spec: Any) -> Object:
+    metadata = {"name": f"n-{number}", "labels": {"job": f"n-{number}"}}
+    of_pods = {"labels": {"job": f"n-{number}"}, "annotations": {"a": f"<{number}>"}}
+    containers = [{"name": "main", "image": "x", "resources": {"limits": {"cpu": "2", "nvidia.com/gpu": "1"}}}]
+    template = {
+        "metadata": of_pods if pods is None else pods,
+        "spec": {"restartPolicy": "Never", "containers": containers},
+    }
+    made = {"metadata": metadata if told is None else told, "spec": {"template": template, **spec}}
+    return {"apiVersion": "batch/v1", "kind": "Job", **made}
+
+
+def job_variants(number: int) -> Iterator[Any]:
+    name = f"n-{number}"
+    plain = codec.encode(job(number))
+    yield job(number)
+    yield as_kubectl(job(number))
+    yield plain.replace(b'":', b'": ')
+    yield plain.replace(b'"template":', b'"template":{},"template":')
+    yield plain.replace(b'"restartPolicy"', b'"unknown"')
+    for other in (
+        *(f"n.{number}", "n" * 50 + str(number), "n" * 60 + str(number), "n" * 61 + str(number), "N"),
+        *("kube-scheduler", f"{number}", f"{number}m", "7" * 8),
+    ):
+        yield job(number, told={"name": other})
+        yield job(number, told={"name": other, "labels": {"job": other}}, pods={"labels": {"job": other}})
+    for labels in ({}, None, {"a": f"x {number}"}, {"a": "x" * (60 + number % 8)}, {"no good": "x"}, {"a": 7}):
+        yield job(number, told={"name": name, "labels": labels})
+        yield job(number, told={"name": name, "labels": {"a": "b"}}, pods={"labels": labels})
+    for annotations in (
+        *({}, None, {"a": f'"ü{number}"'}, {"a": "x" * 262_144}, {"no good": "x"}, {"a": None}),
+        *({"container.apparmor.security.beta.kubernetes.io/main": "x"}, {"kubernetes.io/ingress-bandwidth": name}),
+    ):
+        yield job(number, pods={"annotations": annotations})
+        yield job(number, pods={"labels": {"a": name}, "annotations": annotations})
+    for pods in ({}, {"name": name}, {"creationTimestamp": None}, {"finalizers": ["x.io/y"]}, {"unknown": name}):
+        yield job(number, pods=pods)
+    for own in ("job-name", "controller-uid", "batch.kubernetes.io/job-name", "batch.kubernetes.io/controller-uid"):
+        for value in (name, "x", UID.format(1)):
+            yield job(number, pods={"labels": {own: value}})
+    for selected in ({"job": name}, {"job": "n-101"}, {"job": "x"}, {}):
+        yield job(number, manualSelector=True, selector={"matchLabels": selected})
+        yield job(number, selector={"matchLabels": selected})
+    for spec in (
+        *({"completions": number, "parallelism": 2}, {"completionMode": "Indexed", "completions": 3}),
+        *({"backoffLimit": -1}, {"suspend": True}, {"ttlSecondsAfterFinished": 5}, {"managedBy": f"x.io/{name}"}),
+        {"template": {"spec": {"restartPolicy": "Always", "containers": [{"name": name, "image": "x"}]}}},
+        {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": name, "image": "x"}]}}},
+    ):
+        yield job(number, **spec)
+    yield {**job(number), "status": {"active": number}}
+    yield job(number, told={"name": name, "ownerReferences": [owner(number)]})
+    yield job(number, told={"generateName": "n-"})
 
 
 VARIANTS: Mapping[str, Callable[[int], Iterator[Any]]] = {
     NODES: node_variants,
     LEASES: lease_variants,
     EVENTS: event_variants,
+    JOBS: job_variants,
 }
 COUNTS = {path: sum(1 for _ in variants(1)) for path, variants in VARIANTS.items()}
 
@@ -254,8 +314,8 @@ def test_every_kind_of_body_makes_the_same(path: str) -> None:
             twins.send("POST", path, body)
             twins.pass_time(0.4)
         for number in range(5):
-            twins.send("DELETE", f"{path}/n-{100 + number}", {"gracePeriodSeconds": 0})
-        twins.send("DELETE", path)
+            twins.send("DELETE", f"{path}/n-{100 + number}", {"gracePeriodSeconds": 0, **AT_ONCE})
+        twins.send("DELETE", path, AT_ONCE)
     twins.compare()
     assert twins.created.taken > COUNTS[path]
 
@@ -327,6 +387,18 @@ def test_quotas_are_charged_for_each() -> None:
     assert twins.get(f"{quotas}/q")["status"]["used"] == {name: "6"}
     twins.compare()
     assert twins.created.taken == 2
+
+
+def test_jobs_that_differ_in_what_their_pods_are_told_are_the_same_either_way() -> None:
+    twins = Twins()
+    for number in range(8):
+        assert twins.send("POST", JOBS, job(number)).status == 201
+        twins.pass_time(0.4)
+    made = twins.get(f"{JOBS}/n-7")
+    assert made["spec"]["template"]["metadata"]["labels"]["job"] == made["metadata"]["name"] == "n-7"
+    assert made["spec"]["selector"]["matchLabels"] == {"batch.kubernetes.io/controller-uid": made["metadata"]["uid"]}
+    twins.compare()
+    assert twins.created.taken == 6
 
 
 def test_what_was_created_is_patched_selected_and_deleted_as_any_other() -> None:
