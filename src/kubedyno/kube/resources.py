@@ -4,6 +4,7 @@ The table holds the built-in kinds, so that the common case needs no discovery. 
 `UnknownResource`; the client then asks the server.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
@@ -67,9 +68,12 @@ class Resource(msgspec.Struct, frozen=True):
         return path
 
 
+_PLAIN = re.compile(r"[a-z0-9.:-]*")
+
+
 def _quoted(name: str) -> str:
     """`name` as one path segment; colons stay, because RBAC names are full of them (`system:node`)."""
-    return quote(name, safe=":")
+    return name if _PLAIN.fullmatch(name) else quote(name, safe=":")
 
 
 def _group(group: str, version: str, *rows: str) -> list[Resource]:
@@ -309,6 +313,11 @@ KUEUE_TOPOLOGIES = tuple(
 )
 """The newest version first."""
 KAI_TOPOLOGIES = (Resource("kai.scheduler", "v1alpha1", "Topology", "topologies", namespaced=False),)
+NODE_RESOURCE_TOPOLOGIES = tuple(
+    Resource("topology.node.k8s.io", version, "NodeResourceTopology", "noderesourcetopologies", namespaced=False)
+    for version in ("v1alpha2", "v1alpha1")
+)
+"""The newest version first."""
 JOB_SETS = Resource("jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets", namespaced=True, subresources=("status",))
 PYTORCH_JOBS = Resource("kubeflow.org", "v1", "PyTorchJob", "pytorchjobs", namespaced=True, subresources=("status",))
 TRAINING_WORKLOADS = Resource(

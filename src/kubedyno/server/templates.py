@@ -45,6 +45,10 @@ _DEPENDED_ON: Final = frozenset(
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 """A name that is good for everything a pod may be asked for; others are looked at closely."""
 
+_UID = re.compile(r"[0-9a-f-]{1,64}")
+_SOME_UID = "<uid>"
+"""Stands for the uid of the owner, which each pod of another Job has another one of; in no name of a label."""
+
 _PLAIN_DOMAINS = ("batch.kubernetes.io/",)
 
 
@@ -279,13 +283,17 @@ def _are_good_owners(references: "list[_Reference] | tuple[()]") -> bool:
 
 def _fields(metadata: Object, of_spec: msgspec.Raw) -> dict[str, Any]:
     """`fieldsV1` of a new pod: that of its metadata depends on which names it has, not on their values."""
+    owners = [one["uid"] for one in metadata.get("ownerReferences") or ()]
+    uid = owners[0] if owners and _UID.fullmatch(owners[0]) else ""
     of_metadata = _metadata_fields(
         tuple(metadata.get("labels") or ()),
         tuple(metadata.get("annotations") or ()),
-        tuple(one["uid"] for one in metadata.get("ownerReferences") or ()),
+        (_SOME_UID,) if uid else tuple(owners),
         tuple(metadata.get("finalizers") or ()),
         is_generated="generateName" in metadata,
     )
+    if uid and of_metadata is not None:
+        of_metadata = msgspec.Raw(bytes(of_metadata).replace(_SOME_UID.encode(), uid.encode()))
     return {"f:spec": of_spec} if of_metadata is None else {"f:metadata": of_metadata, "f:spec": of_spec}
 
 

@@ -96,7 +96,7 @@ def write(state: State, change: Change, record: Record, make: Callable[[Object],
     kind, resource = change.kind, change.kind.resource
     old = kind.from_stored(codec.decode(record.data))
     new = make(old)
-    metadata = new["metadata"] = dict(new.get("metadata") or {})
+    metadata = new["metadata"] = _in_place(new.get("metadata") or {}, old["metadata"])
     _check_version(change, metadata, old["metadata"])
     metadata.pop("selfLink", None)
     if resource.namespaced:
@@ -121,6 +121,12 @@ def write(state: State, change: Change, record: Record, make: Callable[[Object],
     if written is not record and not change.options.dry_run:
         state.charge(charged)
     return written, warnings
+
+
+def _in_place(metadata: Object, old: Object) -> Object:
+    """New metadata in the order of the old one, with the owners that it does not tell: so they stay where they are."""
+    told = {"managedFields": old["managedFields"], **metadata} if "managedFields" in old else metadata
+    return {**{name: told[name] for name in old if name in told}, **told}
 
 
 def _store(state: State, change: Change, record: Record, new: Object, old: Object) -> Record:

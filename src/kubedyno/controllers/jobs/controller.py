@@ -30,6 +30,9 @@ _WORKERS = 5
 
 JOB_NAME = "batch.kubernetes.io/job-name"
 
+_ALIVE = frozenset({"Pending", "Running"})
+_OF_VERSIONS = frozenset({"resourceVersion", "generation", "managedFields"})
+
 _RELEASE = {"metadata": {"$deleteFromPrimitiveList/finalizers": [TRACKING]}}
 
 
@@ -111,7 +114,8 @@ class JobController:
             if is_tracked and change.new is not None:
                 self._orphans.add(change.key)
             return
-        self._queue.add_after(key, _BATCH_S)
+        if change.old is None or change.new is None or _concerns(change.old) != _concerns(change.new):
+            self._queue.add_after(key, _BATCH_S)
 
     def _wake_selecting(self, pod: Object) -> None:
         """A pod without a controller may be one that a Job wants: that of its label, or one with its own selector."""
@@ -258,6 +262,17 @@ class JobController:
 
 def _selector(job: Object) -> LabelSelector:
     return LabelSelector.from_object(job["spec"].get("selector"))
+
+
+def _concerns(pod: Object) -> Object:
+    """What a Job may decide upon in a pod. That it is bound, and that it gets started, are not among it."""
+    status = pod.get("status") or {}
+    seen = {name: value for name, value in pod["metadata"].items() if name not in _OF_VERSIONS}
+    if status.get("phase") not in _ALIVE or is_deleting(pod):
+        return {**seen, "status": status}
+    fields = ("initContainerStatuses", "containerStatuses")
+    restarts = [one.get("restartCount", 0) for field in fields for one in status.get(field) or ()]
+    return {**seen, "phase": status["phase"], "ready": is_ready(pod), "restarts": sum(restarts)}
 
 
 def _generation(obj: Object) -> int:
