@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 
 import client_create
+import deciding
 import embedded_calls
 import embedded_nodes
 import embedded_scheduling
@@ -35,6 +36,7 @@ BENCHMARKS: dict[str, Callable[[], list[Result]]] = {
     "simulate": simulating.simulate,
     "recorder": recording.recorder,
     "submit": submitting.submit,
+    "decide": deciding.deciding,
     "fill": filling.fill,
     "fill-large": filling.fill_large,
 }
