@@ -1,11 +1,16 @@
 """The catalogue on real schedulers, small; what is known of them is expected to fail in that very way."""
 
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.trials import failed_checks, measured, played
+from tests.labs import lab_in_process
+from tests.trials import failed_checks, measured, played, played_on
 
-from kubedyno.measure.records import Verdict
+from kubedyno.lab import waiting
+from kubedyno.lab.starting import RunningLab
+from kubedyno.measure.records import TrialRecord, Verdict
 from kubedyno.scenarios import SCENARIOS
 
 pytestmark = pytest.mark.local
@@ -13,15 +18,11 @@ pytestmark = pytest.mark.local
 ON_KAI: dict[str, dict[str, Any]] = {
     "kai/topology-preferred": {"nodes": 18},
     "kai/topology-none": {"nodes": 8},
-    "kai/fill": {"nodes": 4},
-    "kai/fill-live": {"nodes": 4},
-    "kai/fill-with-pending": {"nodes": 4},
     "kai/reclaim-unschedulable": {"nodes": 6, "samples": 2},
     "kai/reclaim-large": {"nodes": 6, "background": 0.1, "churn": 1.0},
     "kai/reclaim-latency": {"nodes": 4, "samples": 3},
     "kai/reclaim-many": {"nodes": 4},
     "kai/reclaim-distributed": {"nodes": 4},
-    "kai/consolidate": {"nodes": 6},
     "kai/reclaim-full-nodes": {"nodes": 6},
     "kai/burst": {"nodes": 4, "per_size": 2, "runs_for": "uniform(1s, 3s)"},
     "kai/disaggregated-inference": {"nodes": 18, "reclaim": False},
@@ -43,46 +44,76 @@ ON_KUBE_SCHEDULER: dict[str, dict[str, Any]] = {
 FIGURES = {
     "kai/reclaim-unschedulable": {"evicted pods": 24},
     "kai/reclaim-full-nodes": {"evicted pods": 6},
-    "kai/consolidate": {"moved jobs": 3},
     "kai/burst": {"pods succeeded": 14},
 }
 
 
+@pytest.fixture(scope="module")
+async def kai_lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RunningLab]:
+    """One lab for all that need no settings of their own: what a scenario leaves behind would spoil the next."""
+    async with lab_in_process(tmp_path_factory.mktemp("kai") / "lab", scheduler="kai") as lab:
+        yield lab
+
+
+@pytest.fixture(scope="module")
+async def kube_lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RunningLab]:
+    async with lab_in_process(tmp_path_factory.mktemp("kube") / "lab", scheduler="kube-scheduler") as lab:
+        yield lab
+
+
+@pytest.fixture
+def little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For what is known to stall."""
+    monkeypatch.setattr(waiting, "STALLED_AFTER_S", 15.0)
+
+
 @pytest.mark.parametrize("name", ON_KAI)
-def test_it_passes_on_kai(name: str) -> None:
-    passes(name, "kai", ON_KAI[name])
+async def test_it_passes_on_kai(name: str, kai_lab: RunningLab, tmp_path: Path) -> None:
+    record = await played_on(kai_lab, SCENARIOS.get(name), tmp_path, **ON_KAI[name])
+    expect_passed(record, FIGURES.get(name, {}))
 
 
 @pytest.mark.parametrize("name", ON_KUBE_SCHEDULER)
-def test_it_passes_on_kube_scheduler(name: str) -> None:
-    passes(name, "kube-scheduler", ON_KUBE_SCHEDULER[name])
+async def test_it_passes_on_kube_scheduler(name: str, kube_lab: RunningLab, tmp_path: Path) -> None:
+    record = await played_on(kube_lab, SCENARIOS.get(name), tmp_path, **ON_KUBE_SCHEDULER[name])
+    expect_passed(record, {})
 
 
-def passes(name: str, scheduler: str, parameters: dict[str, Any]) -> None:
-    record = played(SCENARIOS.get(name), engine="local", scheduler=scheduler, **parameters)
+def expect_passed(record: TrialRecord, figures: dict[str, float]) -> None:
     assert (record.message, record.violations, failed_checks(record)) == ("", (), [])
     assert record.verdict == Verdict.PASSED
-    figures = measured(record)
-    wanted = FIGURES.get(name, {}) if scheduler == "kai" else {}
-    assert {figure: figures[figure] for figure in wanted} == wanted
+    found = measured(record)
+    assert {figure: found[figure] for figure in figures} == figures
 
 
-def test_consolidation_that_is_turned_off_is_told_by_nothing_moving() -> None:
-    settings = {"scheduler": {"max-consolidation-preemptees": "0"}}
-    record = played(SCENARIOS.get("kai/consolidate"), engine="local", scheduler="kai", settings=settings, nodes=4)
+def test_jobs_are_moved_by_a_kai_of_its_own_that_consolidates() -> None:
+    record = played(SCENARIOS.get("kai/consolidate"), engine="local", scheduler="kai", nodes=6)
+    expect_passed(record, {"moved jobs": 3})
+
+
+@pytest.mark.usefixtures("little_patience")
+async def test_consolidation_that_is_turned_off_is_told_by_nothing_moving(kai_lab: RunningLab, tmp_path: Path) -> None:
+    """The profile for scale tests turns it off."""
+    record = await played_on(kai_lab, SCENARIOS.get("kai/consolidate"), tmp_path, nodes=4)
     assert record.verdict == Verdict.FAILED
     assert "pods were not scheduled, and nothing happened to them" in record.message
 
 
+@pytest.mark.usefixtures("little_patience")
 @pytest.mark.parametrize(("name", "nodes"), [("kai/hero-job", 4), ("kai/disaggregated-inference", 18)])
-def test_kai_does_not_reclaim_for_a_gang_that_must_be_close_together(name: str, nodes: int) -> None:
-    record = played(SCENARIOS.get(name), engine="local", scheduler="kai", nodes=nodes)
+async def test_kai_does_not_reclaim_for_a_gang_that_must_be_close_together(
+    name: str, nodes: int, kai_lab: RunningLab, tmp_path: Path
+) -> None:
+    record = await played_on(kai_lab, SCENARIOS.get(name), tmp_path, nodes=nodes)
     assert record.verdict == Verdict.FAILED
     assert "No relevant domains found for workload in topology tree" in record.message
 
 
-def test_when_kai_over_commits_fractions_it_is_told_and_else_they_pass() -> None:
-    record = played(SCENARIOS.get("kai/fractions"), engine="local", scheduler="kai", nodes=3)
+@pytest.mark.usefixtures("little_patience")
+async def test_when_kai_over_commits_fractions_it_is_told_and_else_they_pass(
+    kai_lab: RunningLab, tmp_path: Path
+) -> None:
+    record = await played_on(kai_lab, SCENARIOS.get("kai/fractions"), tmp_path, nodes=3)
     if record.verdict != Verdict.PASSED:
         told = {violation.invariant for violation in record.violations}
         assert told & {"shared GPU over-committed", "pod lost"} or "reservation pod" in record.message

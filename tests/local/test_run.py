@@ -6,6 +6,7 @@ import msgspec
 import polars as pl
 import psutil
 import pytest
+from tests.commands import run_kubedyno
 
 from kubedyno.measure.columns import OBJECTS, SERIES
 from kubedyno.measure.records import RunRecord, TrialRecord, Verdict
@@ -111,6 +112,31 @@ def test_hello_is_measured_checked_and_kept(user: User, scheduler: str) -> None:
     assert (trial_folder / "logs" / "kube-apiserver.log").stat().st_size > 0
     assert (folder / "report.json").exists()
     assert (folder / "junit.xml").exists()
+
+
+@pytest.mark.timeout(300)
+def test_a_family_of_scenarios_runs_on_kai_each_on_a_lab_of_its_own(user: User) -> None:
+    family = ("kai/fill", "kai/fill-live", "kai/fill-with-pending")
+    options = ("--engine", "local", "--scheduler", "kai", "--nodes", "4")
+    done = run_kubedyno("run", "kai/fill*", *options, env=user.env, cwd=user.home, within_s=280)
+    table = [line.split() for line in done.stdout.splitlines() if " on kai  " in line]
+    assert [(line[0], line[3]) for line in table] == [(name, "passed") for name in family]
+    assert "\npassed: 3 passed; page " in done.stdout
+    assert processes_below(user.home) == []
+
+    (folder,) = (user.home / "runs").iterdir()
+    run = msgspec.json.decode((folder / "run.json").read_bytes(), type=RunRecord)
+    assert (run.verdict, run.exit_code) == (Verdict.PASSED, 0)
+    assert [summary.scenario for summary in run.trials] == list(family)
+    for summary in run.trials:
+        trial = msgspec.json.decode((folder / summary.folder / "trial.json").read_bytes(), type=TrialRecord)
+        assert (trial.verdict, trial.message, trial.violations) == (Verdict.PASSED, "", ())
+        assert trial.checks
+        assert all(check.passed for check in trial.checks)
+        assert summary.folder in (folder / "index.html").read_text()
+        assert (folder / summary.folder / "objects.parquet").stat().st_size > 0
+        assert (folder / summary.folder / "logs" / "scheduler.log").stat().st_size > 0
+    assert "fill-with-pending" in (folder / "junit.xml").read_text()
 
 
 def test_a_scenario_that_cannot_be_scheduled_fails_and_says_why(user: User) -> None:

@@ -75,6 +75,25 @@ def report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     loop.default_exception_handler(context)
 
 
+class _Group(asyncio.TaskGroup):
+    """A task group whose end can be awaited inside its block."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._children: set[asyncio.Task[Any]] = set()
+
+    def create_task(self, *args: Any, **options: Any) -> asyncio.Task[Any]:
+        task = super().create_task(*args, **options)
+        self._children.add(task)
+        task.add_done_callback(self._children.discard)
+        return task
+
+    async def ended(self) -> None:
+        """Return when all tasks have ended, also those that others have created meanwhile."""
+        while self._children:
+            await asyncio.wait(self._children)
+
+
 @contextlib.asynccontextmanager
 async def owning() -> AsyncIterator[asyncio.TaskGroup]:
     """A task group whose failure is one error, not a group of them.
@@ -83,8 +102,11 @@ async def owning() -> AsyncIterator[asyncio.TaskGroup]:
     ours goes before a stranger, because it says what to do.
     """
     try:
-        async with asyncio.TaskGroup() as group:
+        async with _Group() as group:
             yield group
+            # A task that fails cancels the block. Before Python 3.13 the group takes that back only if the block had
+            # not ended: else the owner would count as cancelled for good, and his error as an interruption.
+            await group.ended()
     except BaseExceptionGroup as errors:
         leaves = list(_leaves(errors))
         chosen = next((leaf for leaf in leaves if isinstance(leaf, KubedynoError)), leaves[0])

@@ -1,5 +1,6 @@
 """Leaving a lab or cluster as it was found: exactly what carries the run's label is removed, and looked for."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from kubedyno.client.errors import ApiError
@@ -10,13 +11,18 @@ from kubedyno.kit.errors import EngineError, UsageError
 from kubedyno.kube import meta
 from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import NAMESPACES, Resource
-from kubedyno.lab.creating import RUN_LABEL
+from kubedyno.lab.creating import RUN_LABEL, labelled
 from kubedyno.sim.pools import applying
+from kubedyno.sim.pools.nodes import node_name
 
 GONE_WITHIN_S: Final = 60.0
 _INTERRUPTED_S: Final = 5.0
 """Nobody who has interrupted a run wants to wait longer."""
 _LOOK_EVERY_S: Final = 0.1
+
+
+class _Stays(EngineError):
+    """Something does not go away in time."""
 
 
 class Cleaner:
@@ -30,14 +36,23 @@ class Cleaner:
         self._gone_within_s = gone_within_s
         self._kinds: set[Resource] = set()
         self._pools: list[str] = []
+        self._nodes: set[str] = set()
 
-    async def refuse_others_pool(self, name: str) -> None:
-        """UsageError when the cluster has such a pool: it is not ours to change. Else it will be removed."""
+    def has_node(self, name: str) -> bool:
+        """Whether a node of that name is the run's: no others' has such a name where its pools could be made."""
+        return name in self._nodes
+
+    async def refuse_others_pool(self, name: str, *, size: int = 0) -> None:
+        """UsageError when the cluster has such a pool: it is not ours to change. Else it will be removed.
+
+        `size` is how many nodes are to be made of it.
+        """
         if name in await applying.defined(self._client):
             raise UsageError(
                 f"the lab has a pool {name} of its own: take another lab, or `kubedyno nodes delete {name}`"
             )
         self._pools.append(name)
+        self._nodes.update(node_name(name, index) for index in range(size))
 
     async def refuse_others(self, document: Object) -> None:
         """UsageError when there is such an object that the run did not make. Else it will be removed."""
@@ -57,13 +72,31 @@ class Cleaner:
         if not metadata.get("namespace"):
             self._kinds.add(resource)
 
+    async def create_missing(self, documents: Iterable[Object]) -> None:
+        """Create those objects of the whole cluster that are not there, as the run's; others' stay as they are."""
+        for document in documents:
+            resource = await self._client.resource_of(document)
+            self._kinds.add(resource)
+            try:
+                await self._client.create(resource, labelled(document, self._run_id), field_validation="Strict")
+            except ApiError as error:
+                if not error.is_already_exists:
+                    raise
+
     async def clean(self) -> None:
-        """Remove all of it; EngineError that names what does not go away."""
+        """Remove all of it; EngineError that names what does not go away. The rest is removed all the same."""
+        stays: list[_Stays] = []
         # Namespaces first: with them go the pods, and nobody has to make room on nodes that are about to vanish.
         for resource in (NAMESPACES, *sorted(self._kinds, key=lambda one: one.full_name)):
-            await self._remove(resource)
+            try:
+                await self._remove(resource)
+            except _Stays as error:
+                stays.append(error)
         if self._pools:
-            await applying.delete(self._client, self._pools)
+            known = await applying.defined(self._client)  # one that the run was ended before it had made is not there
+            await applying.delete(self._client, [name for name in self._pools if name in known])
+        if stays:
+            raise stays[0]
 
     async def _remove(self, resource: Resource) -> None:
         for obj in await self._left(resource):
@@ -77,7 +110,7 @@ class Cleaner:
         while left := await self._left(resource):
             if self._clock.monotonic_ns() > deadline_ns:
                 names = ", ".join(obj["metadata"]["name"] for obj in left)
-                raise EngineError(
+                raise _Stays(
                     f"{resource.full_name} of the run did not go away within {within_s:g} s: {names}; "
                     f"see `kubectl get {resource.full_name} -l {self._selector} -o yaml`"
                 )

@@ -85,7 +85,8 @@ class Creator:
         resource = await self._client.resource_of(document)
         metadata = document["metadata"]
         self._objects.setdefault(workload, []).append((resource, metadata["name"], metadata.get("namespace")))
-        await self._client.create(resource, document)
+        # A field that the server does not know would be dropped, and the workload silently be another one.
+        await self._client.create(resource, document, field_validation="Strict")
         if resource == PODS:
             self.on_accepted([(metadata["namespace"], metadata["name"])])
 

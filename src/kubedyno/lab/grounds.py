@@ -1,5 +1,6 @@
 """What a trial stands on: a lab of its own, which lives as long as the trial does, or one that was there before."""
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from kubedyno.client.rest import Client
+from kubedyno.kit import tasks
 from kubedyno.kit.clock import Clock
 from kubedyno.kit.errors import NotApplicable
 from kubedyno.kit.progress import Progress
@@ -19,10 +21,13 @@ from kubedyno.lab.programs import Provided
 from kubedyno.lab.selecting import Selection
 from kubedyno.lab.starting import RunningLab, started
 from kubedyno.lab.steering import AbsentControl, RemoteControl, SchedulerControl
-from kubedyno.model.features import Feature
+from kubedyno.lab.visiting import Visit
+from kubedyno.model.features import Feature, missing
 from kubedyno.model.settings import Setting, canonical
 from kubedyno.plane.ports import free_ports
 from kubedyno.schedulers import SCHEDULERS
+from kubedyno.sim.serving import simulate_beside
+from kubedyno.sim.simulating import Simulation
 
 
 class Ground(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +45,8 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     """Where others were there before: who removes what the trial made."""
     lacks: Mapping[Feature, str] = {}
     """What the scheduler cannot express here, and why."""
+    keeps_apart: bool = False
+    """Whether others have nodes and pods there: then the trial's are for each other alone."""
 
 
 @contextlib.asynccontextmanager
@@ -62,31 +69,57 @@ async def own_ground(
 
 @contextlib.asynccontextmanager
 async def others_ground(trial: Trial, *, selection: Selection, clock: Clock) -> AsyncIterator[Ground]:
-    """A lab or cluster that was there before. When the block ends, exactly what the run made there is removed."""
+    """A lab or cluster that was there before. When the block ends, exactly what the run made there is removed.
+
+    Where nobody plays the kubelets of simulated nodes, those of the trial's nodes are played here meanwhile.
+    """
     lab = selecting.lab_of(selection)
     settings = () if lab is None else settings_of(lab)
     _refuse_other_settings(trial, settings, selection)
     scheduler = AbsentControl(clock) if lab is None else RemoteControl(lab.control_socket, clock)
-    async with selecting.selected(selection, clock=clock) as client:
+    async with selecting.selected(selection, clock=clock) as client, tasks.owning() as group:
         cleaner = Cleaner(client, trial.run_id, clock)
+        playing: asyncio.Task[None] | None = None
         try:
+            visit = Visit(client, SCHEDULERS.get(trial.spec.scheduler), where=selection.told, run_id=trial.run_id)
+            lacks = {**await _lacks(trial, client), **await visit.lacks()}
+            _refuse_lacking(trial, lacks)
+            if lab is None:
+                await visit.create_missing(cleaner)
+                is_played = await visit.probe(clock)
+            else:
+                is_played = trial.spec.kubelet != "none"
+            if not is_played:
+                kubelets = simulate_beside(
+                    selecting.access(selection), Simulation(seed=trial.seed), None, manages=cleaner.has_node
+                )
+                playing = group.create_task(kubelets, name="play the kubelets of the trial's nodes")
             yield Ground(
                 client=client,
                 scheduler=scheduler,
                 namespace=f"{trial.scenario.name.replace('/', '-')}-{trial.run_id}",
                 settings=settings,
                 cleaner=cleaner,
-                lacks=await _lacks(trial, client),
+                lacks=lacks,
+                keeps_apart=True,
             )
         finally:
             await scheduler.restore()
             await cleaner.clean()
+            if playing is not None:
+                playing.cancel()
 
 
 async def _lacks(trial: Trial, client: Client) -> Mapping[Feature, str]:
     """A scheduler's kinds are what is installed: another release may have other fields."""
     definitions = (await client.list_all(CRDS)).items
     return SCHEDULERS.get(trial.spec.scheduler).lacks_with(definitions)
+
+
+def _refuse_lacking(trial: Trial, lacks: Mapping[Feature, str]) -> None:
+    reasons = "; ".join(missing(trial.scenario.needs, lacks))
+    if reasons:
+        raise NotApplicable(f"scheduler {trial.spec.scheduler} cannot do it here: {reasons}")
 
 
 def _refuse_other_settings(trial: Trial, settings: tuple[Setting, ...], selection: Selection) -> None:

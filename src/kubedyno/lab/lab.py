@@ -13,7 +13,7 @@ from kubedyno.kit.errors import NotApplicable, UsageError
 from kubedyno.kube import meta
 from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import NODES
-from kubedyno.lab import feasible, installing, measuring
+from kubedyno.lab import apart, feasible, installing, measuring
 from kubedyno.lab.cleaning import Cleaner
 from kubedyno.lab.creating import RUN_LABEL, Creator, labelled
 from kubedyno.lab.handles import Evicted, Nodes, Stamp, Workloads
@@ -55,6 +55,7 @@ class Lab:
         run_id: str = "none",
         settings: Sequence[Setting] = (),
         cleaner: Cleaner | None = None,
+        keeps_apart: bool = False,
     ) -> None:
         self.scheduler = scheduler
         self.clock = clock
@@ -84,13 +85,14 @@ class Lab:
         self._run_id = run_id
         self._settings = settings
         self._cleaner = cleaner
+        self._keeps_apart = keeps_apart
         self._labels: dict[str, Mapping[str, str]] = {}
         self._next: Counter[str] = Counter()
         self._shapes: dict[str, Workload] = {}
         self._deleted: set[str] = set()
         self._queues: dict[str, Queue] = {}
         self._queue_objects: dict[tuple[str, str], Object] = {}
-        self._around = Surroundings(namespace=namespace)
+        self._around = Surroundings(namespace=namespace, suffix="" if cleaner is None else run_id)
         self._moved_ns = clock.wall_ns()
 
     # What there is.
@@ -108,8 +110,10 @@ class Lab:
             raise UsageError(f"pool {wanted.name} exists already: choose another name")
         if self._kubelet == "kwok":
             limits.refuse_pool(wanted)
+        if self._keeps_apart:
+            wanted = apart.pool_of(wanted, self._run_id)
         if self._cleaner is not None:
-            await self._cleaner.refuse_others_pool(wanted.name)
+            await self._cleaner.refuse_others_pool(wanted.name, size=wanted.size)
         self.made.append(wanted.name)
         await applying.apply(self._client, [wanted])
         found = (await self._client.list_all(NODES, label_selector=f"{marks.POOL}={wanted.name}")).items
@@ -215,6 +219,8 @@ class Lab:
             )
             for index in range(begin, begin + count)
         ]
+        if self._keeps_apart:
+            wanted = [apart.workload_of(workload, self._run_id) for workload in wanted]
         self._shapes.update((workload.name, shape) for workload in wanted)
         self.submitted_pods += shape.pod_count * count
         submitted = await self.creator.create(

@@ -179,6 +179,7 @@ def _lab(trial: Trial, ground: Ground, recorded: Following, clock: Clock) -> Lab
         run_id=trial.run_id,
         settings=ground.settings,
         cleaner=ground.cleaner,
+        keeps_apart=ground.keeps_apart,
     )
     ground.scheduler.is_idle = lab.is_idle
     return lab

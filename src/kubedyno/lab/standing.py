@@ -101,6 +101,8 @@ class Standing:
         """Pods without a node."""
         self.bound = 0
         """Pods that were ever bound."""
+        self.bound_ns = 0
+        """When one last was."""
         kept.listen(self.note)
 
     def note(self, row: ObjectRow) -> None:
@@ -165,6 +167,7 @@ class Standing:
                 tally.scheduled += 1
                 self.waiting -= 1
                 self.bound += 1
+                self.bound_ns = max(self.bound_ns, row.arrival_ns)
             case "running":
                 pod.is_running = True
                 tally.running += 1

@@ -13,6 +13,8 @@ from kubedyno.lab.standing import Awaited, Goal, Standing
 from kubedyno.model.lifecycles import Followed
 
 STALLED_AFTER_S: Final = 60.0
+_WHILE_OTHERS_ARE_BOUND: Final = 5
+"""So much longer is the patience then: one cycle of a scheduler may bind thousands of others, one after another."""
 
 _WORDS: Final[Mapping[Goal, str]] = {
     "created": "pods were not created",
@@ -52,8 +54,8 @@ class Waiting:
     ) -> None:
         """Return when so many pods of each workload have reached the goal.
 
-        CheckFailed when nothing happened to them for `stalled_after_s`: it names them, why they wait, and what `about`
-        knows of the lab.
+        CheckFailed when nothing happened to them for `stalled_after_s`, and longer while others are bound: it names
+        them, why they wait, and what `about` knows of the lab.
         """
         patience_s = STALLED_AFTER_S if stalled_after_s is None else stalled_after_s
         awaited = self._standing.awaiting(goal, needs, self._clock.wall_ns())
@@ -76,15 +78,22 @@ class Waiting:
         return awaited.reached.is_set()
 
     async def _stalled(self, awaited: Awaited, patience_s: float) -> None:
-        """Return when there was no progress for so long."""
+        """Return when there was no progress for so long, also of others; or for much longer."""
         while True:
-            left_s = patience_s - (self._clock.wall_ns() - awaited.progress_ns) / NS_PER_S
+            bound_s, quiet_s = self._since(self._standing.bound_ns), self._since(awaited.progress_ns)
+            left_s = min(patience_s - min(bound_s, quiet_s), _WHILE_OTHERS_ARE_BOUND * patience_s - quiet_s)
             if left_s <= 0:
                 return
             await self._clock.sleep(left_s)
 
+    def _since(self, time_ns: int) -> float:
+        return (self._clock.wall_ns() - time_ns) / NS_PER_S
+
     async def _why_not(self, awaited: Awaited, patience_s: float, about: str) -> str:
         goal = awaited.goal
+        quiet = f"{patience_s:g} s"
+        if self._standing.bound_ns > awaited.progress_ns:
+            quiet = f"{self._since(awaited.progress_ns):.0f} s, while others were bound"
         missing = {
             workload: number - have
             for workload, number in sorted(awaited.needs.items())
@@ -93,5 +102,5 @@ class Waiting:
         found = explaining.late(await explaining.gather(self._client, self._namespace, self._kinds), goal, missing)
         return (
             f"{sum(missing.values())} of {awaited.total} {_WORDS[goal]}, and nothing happened to them for "
-            f"{patience_s:g} s{about}:{explaining.sentences(found)}"
+            f"{quiet}{about}:{explaining.sentences(found)}"
         )

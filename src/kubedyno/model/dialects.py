@@ -29,6 +29,8 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """How many GPUs the nodes have; None: nobody counted."""
     topology: str | None = None
     """Name of the Topology object of the nodes, where they have one."""
+    suffix: str = ""
+    """Of the names of what the queues have in common, where others have the same."""
 
 
 ANYWHERE: Final = Surroundings()

@@ -72,6 +72,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     runs_for: str = ""
     """How long its pods work, a duration or a distribution (`20s`); empty: until they are deleted."""
     node_selector: dict[str, str] = {}
+    tolerations: tuple[dict[str, str], ...] = ()
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     """Of its pods."""
@@ -136,6 +137,8 @@ def pod(workload: Workload, index: int, *, scheduler_name: str, group: Group | N
     }
     if workload.node_selector:
         spec["nodeSelector"] = dict(workload.node_selector)
+    if workload.tolerations:
+        spec["tolerations"] = [dict(toleration) for toleration in workload.tolerations]
     if workload.claims:
         spec["resourceClaims"] = [{"name": _CLAIM, "resourceClaimTemplateName": workload.name}]
     return {

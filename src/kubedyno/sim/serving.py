@@ -11,7 +11,7 @@ from kubedyno.client.rest import Client
 from kubedyno.kit.clock import RealClock
 from kubedyno.kube.resources import NODES
 from kubedyno.sim import exposing
-from kubedyno.sim.simulating import Instruments, Simulation, simulate
+from kubedyno.sim.simulating import Instruments, Manages, Simulation, simulate
 
 _CONNECTIONS = 32
 _LEASE_CONNECTIONS = 16
@@ -39,8 +39,13 @@ async def serving(instruments: Instruments, endpoint: Endpoint) -> AsyncIterator
         yield
 
 
-async def simulate_beside(access: Access, simulation: Simulation, endpoint: Endpoint | None) -> None:
-    """Simulate the nodes of a cluster until cancelled. Leases have connections of their own: pods do not delay them."""
+async def simulate_beside(
+    access: Access, simulation: Simulation, endpoint: Endpoint | None, *, manages: Manages | None = None
+) -> None:
+    """Simulate the nodes of a cluster until cancelled; `manages` says by name which, without it all.
+
+    Leases have connections of their own: pods do not delay them.
+    """
     instruments = Instruments()
     clock = RealClock()
     async with (
@@ -50,4 +55,4 @@ async def simulate_beside(access: Access, simulation: Simulation, endpoint: Endp
     ):
         # Later a server that is away is waited for; at the beginning it is more likely the wrong one.
         await client.list(NODES, limit=1)
-        await simulate(client, simulation, instruments, clock=clock, lease_client=lease_client)
+        await simulate(client, simulation, instruments, clock=clock, lease_client=lease_client, manages=manages)

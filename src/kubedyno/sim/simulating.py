@@ -76,10 +76,23 @@ async def simulate(
     *,
     clock: Clock,
     lease_client: Client | None = None,
+    manages: Manages | None = None,
 ) -> None:
-    """Simulate until cancelled. `lease_client` has connections of its own, so that leases do not wait for pods."""
+    """Simulate until cancelled. `lease_client` has connections of its own, so that leases do not wait for pods.
+
+    `manages` says by name which nodes are ours, where that is not decided by shards; then the rest of the cluster is
+    left alone. Without it all are.
+    """
     if not simulation.shards:
-        await _play(client, simulation, instruments, clock=clock, lease_client=lease_client, manages=None, leads=True)
+        await _play(
+            client,
+            simulation,
+            instruments,
+            clock=clock,
+            lease_client=lease_client,
+            manages=manages,
+            leads=manages is None,
+        )
         return
     async with (
         taking_part(lease_client or client, me=simulation.member, shards=simulation.shards, clock=clock) as election,

@@ -118,7 +118,10 @@ class ApiSender:
         patience = Patience(self._clock)
         while True:
             try:
-                created = await self._client.create(resource, document.body, namespace=document.namespace)
+                # As kubectl does it: a field that the server does not know would be dropped in silence.
+                created = await self._client.create(
+                    resource, document.body, namespace=document.namespace, field_validation="Strict"
+                )
                 return created["metadata"].get("uid"), False
             except ApiError as error:
                 if error.is_already_exists:

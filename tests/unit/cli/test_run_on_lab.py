@@ -92,6 +92,25 @@ async def test_a_lab_is_left_as_it_was_found(home: Home) -> None:
     assert home.trial("again").verdict == Verdict.PASSED
 
 
+async def test_a_cluster_that_is_no_lab_of_ours_is_left_as_it_was_found(home: Home) -> None:
+    """A copy of the kubeconfig: nobody knows that it is a lab."""
+    labs = home.path / "state" / "kubedyno" / "labs"
+    theirs = home.path / "theirs.yaml"
+    theirs.write_text((labs / "stays" / "kubeconfigs" / "admin.yaml").read_text())
+    before = await home.things()
+    on = ("--kubeconfig", str(theirs), "--nodes", "2")
+    done = home.run("run", "hello", "kai/fill", *on, "--scheduler", "reference", "--out", "theirs")
+    assert done.stdout.splitlines()[0].endswith(f", 2 trials, on cluster of {theirs}")
+    trial = home.trial("theirs")
+    assert (trial.verdict, trial.message, trial.engine) == (Verdict.PASSED, "", "cluster")
+    assert "the scheduler of this cluster is not ours to pause" in done.stdout
+    assert await home.things() == before
+
+    done = home.run("run", "hello", *on, "--scheduler", "kueue", "--out", "none", code=2)
+    assert f"scheduler kueue is not installed on the cluster of {theirs}: ResourceFlavor of kueue" in done.stdout
+    assert await home.things() == before
+
+
 async def test_what_others_have_there_is_not_touched(home: Home) -> None:
     before = await home.things()
     done = home.run("run", "mine.py::greedy", "mine.py::particular", "--name", "stays", "--out", "refused", code=3)

@@ -116,6 +116,64 @@ async def test_a_failing_task_ends_the_block_and_the_others_with_its_own_error()
     assert others_end == ["cancelled"]
 
 
+async def late(error: BaseException, turns: int = 3) -> None:
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    raise error
+
+
+async def test_who_waited_for_a_task_that_failed_was_not_cancelled() -> None:
+    async def outer() -> None:
+        async with tasks.owning() as group:
+            group.create_task(owning_all(EngineError("broke")))
+            group.create_task(late(EngineError("broke later")))
+
+    for block in (owning_all(EngineError("broke")), outer()):
+        with pytest.raises(EngineError, match=r"^broke$"):
+            await block
+        assert not tasks.is_being_cancelled()
+    await asyncio.sleep(0)
+
+
+async def test_who_was_cancelled_while_he_waited_still_is_when_a_task_fails() -> None:
+    seen: list[bool] = []
+
+    async def fails_when_cancelled() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            raise EngineError("broke")
+
+    async def owner() -> None:
+        try:
+            async with tasks.owning() as group:
+                group.create_task(fails_when_cancelled())
+        except EngineError:
+            seen.append(tasks.is_being_cancelled())
+
+    task = asyncio.create_task(owner())
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    task.cancel()
+    await task
+    assert seen == [True]
+
+
+async def test_tasks_that_tasks_create_are_awaited_too() -> None:
+    ended: list[int] = []
+
+    async with tasks.owning() as group:
+
+        async def step(left: int) -> None:
+            await asyncio.sleep(0)
+            if left:
+                group.create_task(step(left - 1))
+            ended.append(left)
+
+        group.create_task(step(3))
+    assert ended == [3, 2, 1, 0]
+
+
 async def test_of_several_errors_ours_goes_first() -> None:
     with pytest.raises(UsageError, match=r"^ours$"):
         await owning_all(RuntimeError("a stranger"), UsageError("ours"))

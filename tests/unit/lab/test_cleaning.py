@@ -82,6 +82,28 @@ def test_exactly_what_the_run_made_is_removed() -> None:
     in_a_lab(story)
 
 
+def test_what_is_missing_is_the_runs_and_what_is_there_stays_as_it_is() -> None:
+    async def story(client: Client, cleaner: Cleaner) -> None:
+        theirs = await client.create(PRIORITY_CLASSES, priority("train"))
+        await cleaner.create_missing([priority("train"), priority("build")])
+        made = await client.get(PRIORITY_CLASSES, "build")
+        assert made["metadata"]["labels"] == MINE
+        await cleaner.clean()
+        assert "build" not in await names(client, PRIORITY_CLASSES)
+        assert await client.get(PRIORITY_CLASSES, "train") == theirs
+
+    in_a_lab(story)
+
+
+def test_it_knows_its_own_nodes_by_name_and_a_pool_that_was_never_made_is_no_trouble() -> None:
+    async def story(client: Client, cleaner: Cleaner) -> None:
+        await cleaner.refuse_others_pool("gpu", size=2)
+        assert [name for name in ("gpu-0", "gpu-1", "gpu-2", "gpu") if cleaner.has_node(name)] == ["gpu-0", "gpu-1"]
+        await cleaner.clean()
+
+    in_a_lab(story)
+
+
 def test_what_others_have_is_not_taken_over() -> None:
     async def story(client: Client, cleaner: Cleaner) -> None:
         await applying.apply(client, [pools.base("gpu", 1)])
@@ -102,11 +124,17 @@ def test_what_does_not_go_away_is_told() -> None:
         await installing.ensure_namespace(client, "mine", labels=MINE)
         stuck = {"metadata": {"name": "stuck", "namespace": "mine", "finalizers": ["example.com/never"]}}
         await client.create(CONFIG_MAPS, stuck)
+        await cleaner.create_missing([priority("mine")])
+        await cleaner.refuse_others_pool("gpu")
+        await applying.apply(client, [pools.base("gpu", 1)])
         with pytest.raises(EngineError) as caught:
             await cleaner.clean()
         assert str(caught.value) == (
             "namespaces of the run did not go away within 5 s: mine; "
             "see `kubectl get namespaces -l kubedyno/run=r1 -o yaml`"
         )
+        # All the rest is gone nevertheless.
+        assert "mine" not in await names(client, PRIORITY_CLASSES)
+        assert await names(client, NODES) == set()
 
     in_a_lab(story)

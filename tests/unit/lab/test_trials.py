@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from kubedyno.kit import tasks
 from kubedyno.kit.errors import CheckFailed, EngineError
 from kubedyno.kube.resources import PODS
 from kubedyno.lab.lab import Lab
@@ -68,6 +69,27 @@ def test_a_paused_scheduler_has_not_looked() -> None:
         "7 of 7 pods were not scheduled, and nothing happened to them for 30 s; the scheduler is paused:\n"
     )
     assert record.message.endswith("and 2 more: no condition and no event: the scheduler has not looked at it")
+
+
+@pytest.mark.parametrize(("others", "quiet_s"), [(4, 25), (80, 50)])
+def test_while_others_are_bound_there_is_more_patience_but_not_without_end(others: int, quiet_s: int) -> None:
+    async def starved(lab: Lab) -> None:
+        """A pod that never fits; another one is bound every five seconds meanwhile."""
+        await lab.nodes("gpu", count=1)
+        never = await lab.submit(training(gpus=9), name="never")
+        async with tasks.owning() as group:
+            small = training(gpus=0)
+            beside = group.create_task(lab.submit(small, count=others, over_s=5 * others, name="other"))
+            try:
+                await lab.scheduled(never, stalled_after_s=10)
+            finally:
+                beside.cancel()
+
+    record = tried(starved)
+    assert record.verdict == Verdict.FAILED
+    assert record.message.startswith(
+        f"1 of 1 pods were not scheduled, and nothing happened to them for {quiet_s} s, while others were bound; "
+    )
 
 
 def test_a_pod_that_no_node_can_hold_is_told() -> None:
@@ -168,6 +190,12 @@ async def _loses_the_lab(lab: Lab) -> None:
     raise EngineError("etcd is gone")
 
 
+async def _loses_it_in_a_task(lab: Lab) -> None:
+    """The lab goes while the scenario waits for a task of its own."""
+    async with tasks.owning() as group:
+        group.create_task(_loses_the_lab(lab))
+
+
 @pytest.mark.parametrize(
     ("function", "verdict", "message"),
     [
@@ -175,6 +203,7 @@ async def _loses_the_lab(lab: Lab) -> None:
         (_asserts, "failed", "an assertion of the scenario does not hold (test_trials.py, line "),
         (_gives_up, "failed", "it was enough; first: a"),
         (_loses_the_lab, "error", "etcd is gone"),
+        (_loses_it_in_a_task, "error", "etcd is gone"),
     ],
 )
 def test_a_scenario_that_goes_wrong_has_a_record(function: Function, verdict: str, message: str) -> None:

@@ -150,7 +150,7 @@ class Told:
 
     def topology(self, name: str, *levels: str) -> None:
         """A topology, outermost level first."""
-        self.make(TOPOLOGIES[0], name, spec={"levels": [{"nodeLabel": level} for level in levels]})
+        self.make(TOPOLOGIES[0][-1], name, spec={"levels": [{"nodeLabel": level} for level in levels]})
 
     def claim(self, name: str, *devices: str) -> None:
         """A claim that has devices of one pool."""

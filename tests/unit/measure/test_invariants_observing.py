@@ -6,9 +6,19 @@ import pytest
 from worlds_of_recording import NAMESPACE, World, play
 
 from kubedyno.kit.clock import NS_PER_S
-from kubedyno.kube.resources import CORE_EVENTS, NAMESPACES, NODES, PODS, SERVICE_ACCOUNTS
+from kubedyno.kube.resources import (
+    CORE_EVENTS,
+    CRDS,
+    KAI_TOPOLOGIES,
+    KUEUE_TOPOLOGIES,
+    NAMESPACES,
+    NODES,
+    PODS,
+    SERVICE_ACCOUNTS,
+)
 from kubedyno.measure.following import following
-from kubedyno.measure.invariants.observing import Watched, beside, watching
+from kubedyno.measure.invariants.facts import TopologyFacts
+from kubedyno.measure.invariants.observing import Watched, beside, served_topologies, watching
 from kubedyno.measure.lives import Lives
 from kubedyno.measure.records import Violation
 from kubedyno.model.lifecycles import Followed
@@ -179,6 +189,50 @@ def test_what_a_recorder_follows_is_not_followed_again() -> None:
     assert (CORE_EVENTS, "reason=Preempted") in followed
     assert (PODS, "") in [(one.resource, one.fields) for one in beside((), None)]
     assert not any(one.resource == PODS for one in beside(KINDS, None))
+
+
+def definition_of_topologies(*versions: str) -> dict[str, Any]:
+    """The CRD of Kueue's Topology, with these versions."""
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    served = [
+        {"name": name, "served": True, "storage": name == versions[0], "schema": {"openAPIV3Schema": schema}}
+        for name in versions
+    ]
+    names = {"kind": "Topology", "plural": "topologies", "singular": "topology", "listKind": "TopologyList"}
+    return {
+        "metadata": {"name": "topologies.kueue.x-k8s.io"},
+        "spec": {"group": "kueue.x-k8s.io", "scope": "Cluster", "names": names, "versions": served},
+    }
+
+
+@pytest.mark.parametrize(
+    ("served", "watched"),
+    [
+        ((), "v1alpha1"),
+        (("v1alpha1",), "v1alpha1"),
+        (("v1beta1", "v1beta2"), "v1beta2"),
+        (("v1alpha1", "v1beta1"), "v1beta1"),
+    ],
+)
+def test_of_topologies_the_newest_version_that_is_served_is_watched(served: tuple[str, ...], watched: str) -> None:
+    by_version = {one.version: one for one in KUEUE_TOPOLOGIES}
+
+    async def scenario(world: World) -> None:
+        if served:
+            await world.actor.create(CRDS, definition_of_topologies(*served))
+        assert [one.version for one in await served_topologies(world.client)] == [watched, KAI_TOPOLOGIES[0].version]
+        async with watching(world.client) as seen:
+            if not served:
+                return
+            resource = by_version[watched]
+            spec = {"levels": [{"nodeLabel": "rack"}]}
+            named = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": "racks"}}
+            await world.actor.create(resource, {**named, "spec": spec})
+            await world.clock.sleep(1)
+            (facts,) = [one for one in seen._known.values() if isinstance(one, TopologyFacts)]
+            assert facts == TopologyFacts(name="racks", levels=("rack",))
+
+    play(scenario)
 
 
 def test_who_vanished_while_nobody_could_look_is_gone_and_its_place_is_free() -> None:

@@ -227,6 +227,14 @@ def test_a_topology_makes_a_flavor_of_its_own() -> None:
     assert "spec" not in written(queue("team"))["ResourceFlavor", "default-flavor"]
 
 
+def test_what_queues_have_in_common_has_a_name_of_its_own_where_others_have_the_same() -> None:
+    found = written(queue("org"), queue("left", parent="org"), topology="racks", suffix="run-1")
+    assert ("ResourceFlavor", "default-flavor-racks-run-1") in found
+    assert ("Cohort", "kubedyno-run-1") in found
+    assert found["Cohort", "org"]["spec"]["parentName"] == "kubedyno-run-1"
+    assert found["ClusterQueue", "org"]["spec"]["cohort"] == "kubedyno-run-1"
+
+
 def test_a_gang_is_a_suspended_indexed_job_whose_priority_is_kueues_alone() -> None:
     [job] = KUEUE.dialect.objects(Workload(name="w", queue="team", pods=4, priority="build", labels={"run": "7"}))
     assert job["metadata"]["labels"] == {

@@ -1,5 +1,6 @@
 """Watching a cluster for broken rules and for the lives of its pods, beside a recorder of some of its kinds."""
 
+import contextlib
 import random
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
@@ -21,6 +22,7 @@ from kubedyno.kube.resources import (
     RESOURCE_CLAIMS,
     RESOURCE_SLICES,
     Resource,
+    UnknownResource,
 )
 from kubedyno.measure.following import Following, following
 from kubedyno.measure.invariants import reading
@@ -40,11 +42,11 @@ def _nothing(_: Object) -> tuple[Shown, ...]:
 _WATCHED: Final = (
     *((resource, "") for resource in (NODES, PODS, KAI_POD_GROUPS, POD_GROUPS, COSCHEDULING_POD_GROUPS)),
     *((resource, "") for resource in (KAI_QUEUES, RESOURCE_CLAIMS, RESOURCE_SLICES, PRIORITY_CLASSES)),
-    *((resource, "") for resource in (*reading.TOPOLOGIES, KAI_BIND_REQUESTS)),
+    (KAI_BIND_REQUESTS, ""),
     (CORE_EVENTS, "reason=Evict"),
     (CORE_EVENTS, "reason=Preempted"),
 )
-"""All that rules and lives are made from, with field selectors."""
+"""All that rules and lives are made from but topologies, with field selectors."""
 
 
 class Watched:
@@ -116,17 +118,30 @@ class Watched:
         self.watchdog.end(now_ns)
 
 
-def beside(recorded: Sequence[Followed], namespace: str | None) -> list[Followed]:
+def beside(recorded: Sequence[Followed], namespace: str | None, topologies: Iterable[Resource] = ()) -> list[Followed]:
     """The kinds that rules need and a recorder of these kinds in a namespace does not bring.
 
-    Of pods those of other namespaces: they take room as well.
+    Of pods those of other namespaces: they take room as well. `topologies` are the kinds that tell of those.
     """
     known = {(one.resource, one.fields) for one in recorded}
-    kinds = [Followed(resource, "other", _nothing, None, fields) for resource, fields in _WATCHED]
+    watched = (*_WATCHED, *((resource, "") for resource in topologies))
+    kinds = [Followed(resource, "other", _nothing, None, fields) for resource, fields in watched]
     wanted = [one for one in kinds if (one.resource, one.fields) not in known]
     if namespace is not None and (PODS, "") in known:
         wanted.append(Followed(PODS, "other", _nothing, None, f"metadata.namespace!={namespace}"))
     return wanted
+
+
+async def served_topologies(client: Client) -> list[Resource]:
+    """Of each kind of topology the newest version that the server has; the oldest where it has none, as yet."""
+    return [await _served(client, versions) for versions in reading.TOPOLOGIES]
+
+
+async def _served(client: Client, versions: Sequence[Resource]) -> Resource:
+    for one in versions[:-1]:
+        with contextlib.suppress(UnknownResource):
+            return await client.resource(one.api_version, one.kind)
+    return versions[-1]
 
 
 @asynccontextmanager
@@ -144,6 +159,7 @@ async def watching(
     followed here.
     """
     watched = Watched(namespace=namespace, patience=patience)
-    async with following(client, beside(recorded, namespace), probing=None, rng=rng, observer=watched) as made:
+    kinds = beside(recorded, namespace, await served_topologies(client))
+    async with following(client, kinds, probing=None, rng=rng, observer=watched) as made:
         watched.beside = made
         yield watched

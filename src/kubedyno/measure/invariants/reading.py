@@ -52,8 +52,8 @@ from kubedyno.measure.invariants.facts import (
 from kubedyno.measure.recorder import number
 from kubedyno.model import keys
 
-TOPOLOGIES: Final = (KUEUE_TOPOLOGIES[-1], *KAI_TOPOLOGIES)
-"""Of Kueue's the one that KAI reads."""
+TOPOLOGIES: Final = (KUEUE_TOPOLOGIES, KAI_TOPOLOGIES)
+"""The versions of each kind, the newest first: all say the same."""
 API_GROUPS: Final = (KAI_POD_GROUPS.group, POD_GROUPS.group, COSCHEDULING_POD_GROUPS.group)
 """That have a PodGroup."""
 
@@ -368,7 +368,7 @@ _READ_BY: Final[tuple[tuple[Resource, Callable[[Object], Facts | None]], ...]] =
     (KAI_QUEUES, _queue),
     (RESOURCE_CLAIMS, _claim),
     (RESOURCE_SLICES, _slice),
-    *((resource, _topology) for resource in TOPOLOGIES),
+    *((versions[0], _topology) for versions in TOPOLOGIES),
     (PRIORITY_CLASSES, _priority),
     (KAI_BIND_REQUESTS, _decision),
     (CORE_EVENTS, _eviction),

@@ -109,7 +109,8 @@ def written(queues: tuple[Queue, ...], around: Surroundings) -> list[dict[str, A
         return []
     below = _by_parent(queues)
     divisions = [_Division(resource, below, around.gpus if resource.name == _GPU else None) for resource in _RESOURCES]
-    flavor = f"{_FLAVOR}-{around.topology}" if around.topology else _FLAVOR
+    flavor = "-".join(filter(None, (_FLAVOR, around.topology, around.suffix)))
+    root = "-".join(filter(None, (ROOT_COHORT, around.suffix)))
 
     def groups(quota: Callable[[_Division], dict[str, str]]) -> list[dict[str, Any]]:
         resources = [{"name": division.resource.name, **quota(division)} for division in divisions]
@@ -117,11 +118,11 @@ def written(queues: tuple[Queue, ...], around: Surroundings) -> list[dict[str, A
         return [{"coveredResources": names, "flavors": [{"name": flavor, "resources": resources}]}]
 
     rest = groups(lambda division: {"nominalQuota": division.resource.text(division.rests[None])})
-    found = [_flavor(flavor, around.topology), _object("Cohort", ROOT_COHORT, {"resourceGroups": rest})]
-    found += (_cohort(queue, groups(_quota_of_cohort(queue))) for queue in queues if below.get(queue.name))
+    found = [_flavor(flavor, around.topology), _object("Cohort", root, {"resourceGroups": rest})]
+    found += (_cohort(queue, root, groups(_quota_of_cohort(queue))) for queue in queues if below.get(queue.name))
     for queue in queues:
         found += (
-            _cluster_queue(queue, groups(_quota_of_queue(queue))),
+            _cluster_queue(queue, root, groups(_quota_of_queue(queue))),
             _object("LocalQueue", queue.name, {"clusterQueue": queue.name}, namespace=around.namespace),
         )
     return found
@@ -149,14 +150,14 @@ def _flavor(name: str, topology: str | None) -> dict[str, Any]:
     return _object("ResourceFlavor", name, {"nodeLabels": _EVERY_NODE, "topologyName": topology} if topology else None)
 
 
-def _cohort(queue: Queue, groups: list[dict[str, Any]]) -> dict[str, Any]:
-    spec = {"parentName": queue.parent or ROOT_COHORT, "fairSharing": _weight(queue), "resourceGroups": groups}
+def _cohort(queue: Queue, root: str, groups: list[dict[str, Any]]) -> dict[str, Any]:
+    spec = {"parentName": queue.parent or root, "fairSharing": _weight(queue), "resourceGroups": groups}
     return _object("Cohort", queue.name, spec)
 
 
-def _cluster_queue(queue: Queue, groups: list[dict[str, Any]]) -> dict[str, Any]:
+def _cluster_queue(queue: Queue, root: str, groups: list[dict[str, Any]]) -> dict[str, Any]:
     spec = {
-        "cohort": queue.parent or ROOT_COHORT,
+        "cohort": queue.parent or root,
         "namespaceSelector": {},
         "fairSharing": _weight(queue),
         "preemption": {"reclaimWithinCohort": "Any", "withinClusterQueue": "LowerPriority"},

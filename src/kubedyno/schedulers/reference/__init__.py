@@ -31,7 +31,7 @@ class Reference:
     asset_groups: tuple[str, ...] = ()
     identities: tuple[Identity, ...] = ()
     dialect: Dialect = dialect.REFERENCE
-    lacks: Mapping[Feature, str] = MappingProxyType({"numa": "it does not look at NUMA zones"})
+    lacks: Mapping[Feature, str] = MappingProxyType({})
     engines: tuple[str, ...] = ("embedded", "local")
 
     def lacks_with(self, definitions: Iterable[dict[str, Any]]) -> Mapping[Feature, str]:

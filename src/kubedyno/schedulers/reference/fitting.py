@@ -13,6 +13,7 @@ from kubedyno.kube.codec import Object
 from kubedyno.kube.placement import NodeSelector, is_tolerated, required_affinity
 from kubedyno.kube.quantities import Quantity
 from kubedyno.model.keys import FRACTION_ANNOTATION, GPU_MEMORY_ANNOTATION
+from kubedyno.schedulers.reference.demands import Demand, demand_of
 
 GPU = "nvidia.com/gpu"
 PODS = "pods"
@@ -53,6 +54,8 @@ class Needs(msgspec.Struct, frozen=True, cache_hash=True):
     """Devices that its claims still want: a signature and how many."""
     claimed: int = 0
     """How many devices its claims have."""
+    demand: Demand | None = None
+    """What NUMA zones must give it, where a node has them; None: nothing."""
 
     @property
     def gpus(self) -> int:
@@ -93,6 +96,7 @@ def _needs(told: bytes) -> Needs:
         msgspec.json.encode(tolerations or []),
         fraction=_thousandths(fraction),
         gpu_memory=int(memory) if memory and memory.isdigit() else 0,
+        demand=demand_of(resources),
     )
 
 

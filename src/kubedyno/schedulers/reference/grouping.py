@@ -1,13 +1,13 @@
 """Jobs made of the pods and groups that are known. Pure."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
 from kubedyno.schedulers.reference.jobs import Job, Subgroup, Task
-from kubedyno.schedulers.reference.reading import GroupFacts, PodFacts, is_preemptible
+from kubedyno.schedulers.reference.reading import KAI, USUAL_PRIORITY, GroupFacts, PodFacts, is_preemptible
 
 _ALONE: Final = (Subgroup("", 1),)
 
@@ -65,6 +65,17 @@ def gang_job(
         running=running,
         closeness=facts.closeness,
     )
+
+
+def priority_of(facts: GroupFacts, pods: Iterable[PodFacts], classes: Mapping[str, int]) -> int:
+    """The priority of a group: its own, that of its class, or that of its pods; `classes` are values by name."""
+    if facts.priority is not None:
+        return facts.priority
+    if facts.priority_class in classes:
+        return classes[facts.priority_class]
+    if facts.key[0] == KAI:
+        return USUAL_PRIORITY
+    return max((pod.priority for pod in pods), default=0)
 
 
 def is_broken(job: Job) -> bool:

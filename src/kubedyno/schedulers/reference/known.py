@@ -10,13 +10,14 @@ from kubedyno.kube.codec import Object
 from kubedyno.model.queues import Queue
 from kubedyno.schedulers.reference import reading
 from kubedyno.schedulers.reference.devices import ClaimFacts, Devices, claim_facts
-from kubedyno.schedulers.reference.grouping import gang_job, is_broken, single_job
+from kubedyno.schedulers.reference.grouping import gang_job, is_broken, priority_of, single_job
 from kubedyno.schedulers.reference.jobs import Job, JobKey, Key
 from kubedyno.schedulers.reference.nodes_table import facts_of
 from kubedyno.schedulers.reference.reading import KAI, POD, GroupFacts, PodFacts
 from kubedyno.schedulers.reference.room import NodesRoom
 from kubedyno.schedulers.reference.settings import Settings
 from kubedyno.schedulers.reference.sharing import Books
+from kubedyno.schedulers.reference.zones import report_of
 
 
 class Known:
@@ -136,10 +137,13 @@ class Known:
             if held is not None:
                 packing.release(now.uid)
                 self._changed()
-            packing.hold(now.uid, now.needs, now.node, group=now.shared_gpu)
+            packing.hold(now.uid, now.needs, now.node, group=now.shared_gpu, key=now.key, is_running=now.is_running)
             self._mark(now)
-        elif held.waiting:
-            packing.are_there([now.uid])
+        else:
+            if held.waiting:
+                packing.are_there([now.uid])
+            if packing.is_heard_of(held, now.key, is_running=now.is_running):
+                self._changed()
         if now.is_going:
             packing.leave(now.uid)
         if before is None or before.node != now.node:
@@ -200,6 +204,12 @@ class Known:
             self.room.topologies.pop(name, None)
         else:
             self.room.topologies[name] = reading.levels_of(topology)
+        self._changed()
+
+    def zones(self, change: ChangeType, found: Object) -> None:
+        """A NodeResourceTopology came, changed or went."""
+        report = None if change == "DELETED" else report_of(found)
+        self.room.packing.put_zones(found["metadata"]["name"], report)
         self._changed()
 
     def priority_class(self, change: ChangeType, found: Object) -> None:
@@ -385,16 +395,9 @@ class Known:
         if facts is None:
             self.orphans[key] = f"waiting for pod group {key[2]}, which does not exist"
             return None
-        job = gang_job(facts, pods, self.assumed, held_back=self._held_back, priority=self._priority(facts, pods))
+        job = gang_job(
+            facts, pods, self.assumed, held_back=self._held_back, priority=priority_of(facts, pods, self._classes)
+        )
         if job is not None and key[0] == KAI and is_broken(job) and not any(pod.has_succeeded for pod in pods):
             self.broken[key] = None
         return job
-
-    def _priority(self, facts: GroupFacts, pods: Iterable[PodFacts]) -> int:
-        if facts.priority is not None:
-            return facts.priority
-        if facts.priority_class in self._classes:
-            return self._classes[facts.priority_class]
-        if facts.key[0] == KAI:
-            return reading.USUAL_PRIORITY
-        return max((pod.priority for pod in pods), default=0)

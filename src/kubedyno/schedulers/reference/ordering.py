@@ -2,9 +2,10 @@
 
 import functools
 import heapq
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Generic, Protocol, TypeAlias, TypeVar
+from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -12,7 +13,9 @@ from kubedyno.schedulers.reference.jobs import Job, Task
 from kubedyno.schedulers.reference.sharing import total_of
 from kubedyno.schedulers.reference.standing import Account, Standing
 
-Rank: TypeAlias = tuple[int, int, str, int, str, str, str]
+Rank: TypeAlias = tuple[int, int, str, tuple[str | int, ...], str, str]
+
+_NUMBERS: Final = re.compile(r"(\d+)")
 
 BELOW, AT, ABOVE = range(3)
 """How a job stands to its least number of tasks."""
@@ -32,10 +35,16 @@ def stage(job: Job) -> int:
 def rank(job: Job) -> Rank:
     """What sorts the jobs of a queue: by priority, those first that lack tasks they must have, then by age.
 
-    Of two that are equally old the shorter name is taken for the older: they are often numbered.
+    Of two that are equally old the one with the lower number in its name is taken for the older.
     """
     kind, namespace, name = job.key
-    return -job.priority, stage(job), job.created, len(name), name, namespace, kind
+    return -job.priority, stage(job), job.created, _numbered(name), namespace, kind
+
+
+@functools.lru_cache(maxsize=65536)
+def _numbered(name: str) -> tuple[str | int, ...]:
+    """A name that sorts by its numbers: what is created in one second is often numbered."""
+    return tuple(int(part) if place % 2 else part for place, part in enumerate(_NUMBERS.split(name)))
 
 
 def next_tasks(job: Job) -> tuple[Task, ...]:

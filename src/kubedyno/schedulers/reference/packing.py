@@ -1,59 +1,25 @@
-"""Pods on nodes: who holds what, room taken and given back, and the best node for the next of a kind.
+"""Pods on nodes: who holds what, and room taken and given back.
 
-Everything that a cycle tries is in a journal and can be taken back. Nodes are kept ordered for each kind of needs, so
-that the next of thousands of alike pods finds its node without a look at the others.
+Everything that a cycle tries is in a journal and can be taken back.
 """
 
-import heapq
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Literal
+from typing import Literal
 
-import msgspec
 import numpy as np
 
-from kubedyno.schedulers.reference.fitting import DEVICES, GPU, Needs
-from kubedyno.schedulers.reference.nodes_table import Flags, NodesTable, Numbers, Slots, Terms
+from kubedyno.schedulers.reference.fitting import GPU, Needs
+from kubedyno.schedulers.reference.gpu_parts import GpuParts
+from kubedyno.schedulers.reference.holding import Held, Kind
+from kubedyno.schedulers.reference.jobs import Key
+from kubedyno.schedulers.reference.node_order import FEW, NodeOrder
+from kubedyno.schedulers.reference.nodes_table import Flags, NodesTable, Numbers, Slots
 from kubedyno.schedulers.reference.settings import Placement
-from kubedyno.schedulers.reference.shared_gpus import MEMORY_LABEL, WHOLE, SharedGpus, part_of
-
-_FEW: Final = 8
-"""So many alike pods are placed one by one; more of them all at once."""
+from kubedyno.schedulers.reference.shared_gpus import WHOLE, SharedGpus
+from kubedyno.schedulers.reference.zone_books import ZoneBooks
+from kubedyno.schedulers.reference.zones import Report
 
 _Step = Literal["placed", "unplaced", "evicted", "restored"]
-
-_Entry = tuple[int, int, str, int]
-"""GPUs and CPU that are left (negative when spreading), name and slot of a node."""
-
-
-class Kind:
-    """Needs, prepared for the table's rows."""
-
-    def __init__(self, needs: Needs, table: NodesTable) -> None:
-        self.needs = needs
-        self.terms = Terms.of(needs)
-        asked = (*needs.requests, *((f"{DEVICES}{signature}", 1000 * count) for signature, count in needs.devices))
-        self.pairs = tuple((table.row(name), amount) for name, amount in asked if amount)
-        self.order: list[_Entry] | None = None
-        """A heap; every node that fits is in it as it is now, and perhaps as it was before."""
-        self.seen = 0
-        """How many changes of nodes the order knows."""
-
-
-class Held(msgspec.Struct):
-    """What one pod holds."""
-
-    kind: Kind
-    node: str
-    slot: int | None
-    """None: its node is not there."""
-    group: str = ""
-    part: int = 0
-    """Thousandths of the shared GPU of its group."""
-    going: bool = False
-    freeing: tuple[tuple[int, int], ...] = ()
-    """Beyond its room, what becomes free when it goes: the devices of its claims."""
-    waiting: bool = False
-    """Its room is reserved: others are still leaving."""
 
 
 class Packing:
@@ -62,6 +28,7 @@ class Packing:
     def __init__(self, table: NodesTable, placement: Placement = "binpack") -> None:
         self.table = table
         self.shared = SharedGpus()
+        self.parts = GpuParts(table, self.shared)
         self.held: dict[str, Held] = {}
         """By uid: pods that have their nodes, or have been given them."""
         self.tried: dict[str, Held] = {}
@@ -70,17 +37,32 @@ class Packing:
         """How many are about to go."""
         self.claimed: Callable[[str], Mapping[str, int]] | None = None
         """Tells by uid what becomes free with a pod beyond its room."""
-        self._sign = 1 if placement == "binpack" else -1
-        self._gpu, self._cpu = table.row(GPU), table.row("cpu")
+        self.zones = ZoneBooks(self._held_on)
+        self._gpu = table.row(GPU)
+        self._order = NodeOrder(table, self.zones, placement, lambda kind: self.counts(kind, None, later=False))
         self._kinds: dict[Needs, Kind] = {}
         self._on_node: dict[str, set[str]] = {}
         self._journal: list[tuple[_Step, str, Held]] = []
 
     # What is: changes by the world.
 
-    def hold(self, uid: str, needs: Needs, node: str, *, group: str = "", waiting: bool = False) -> Held:
-        """A pod has this node; `group` is the shared GPU that it has a part of, or one is chosen."""
+    def hold(
+        self,
+        uid: str,
+        needs: Needs,
+        node: str,
+        *,
+        group: str = "",
+        waiting: bool = False,
+        key: Key | None = None,
+        is_running: bool = False,
+    ) -> Held:
+        """A pod has this node; `group` is the shared GPU that it has a part of, or one is chosen.
+
+        `key`: the API knows that it has the node.
+        """
         held = Held(self.kind(needs), node, self.table.slot_of.get(node), group, waiting=waiting)
+        held.key, held.is_running, held.is_reported = key, is_running, is_running
         self.held[uid] = held
         self._on_node.setdefault(node, set()).add(uid)
         if held.slot is not None:
@@ -96,9 +78,11 @@ class Packing:
         on_node.discard(uid)
         if not on_node:
             del self._on_node[held.node]
-        self._unsettle(held)
+        self._unsettle(uid, held)
         if held.going:
             self.going -= 1
+            self.zones.leaves(held.node, -1)
+        self._recount(held)
         return True
 
     def leave(self, uid: str) -> None:
@@ -113,6 +97,20 @@ class Packing:
         if held is not None and held.going:
             self._set_going(uid, held, going=False)
 
+    def is_heard_of(self, held: Held, key: Key, *, is_running: bool) -> bool:
+        """The API tells that a pod has its node; whether zones have more left by that."""
+        if held.key == key and held.is_running == is_running:
+            return False
+        held.key, held.is_running = key, is_running
+        return self._recount(held)
+
+    def put_zones(self, node: str, report: Report | None) -> None:
+        """What is known of the NUMA zones of a node; None: it has none."""
+        self.zones.put(node, report)
+        slot = self.table.slot_of.get(node)
+        if slot is not None:
+            self.table.changes.append(slot)
+
     def node_came(self, name: str) -> None:
         """A node has appeared in the table: who holds a part of it does so now."""
         for uid in sorted(self._on_node.get(name, ())):
@@ -123,7 +121,7 @@ class Packing:
     def node_goes(self, name: str) -> None:
         """A node is about to be dropped from the table: who is on it holds nothing until it comes again."""
         for uid in self._on_node.get(name, ()):
-            self._unsettle(self.held[uid])
+            self._unsettle(uid, self.held[uid])
             self.held[uid].slot = None
 
     def are_there(self, uids: Sequence[str]) -> bool:
@@ -159,7 +157,8 @@ class Packing:
             step, uid, held = self._journal.pop()
             match step:
                 case "placed":
-                    self._unsettle(self.tried.pop(uid))
+                    self._unsettle(uid, held)
+                    del self.tried[uid]
                 case "unplaced":
                     self._settle(uid, held)
                     self.tried[uid] = held
@@ -180,7 +179,7 @@ class Packing:
         """Give away what a pod holds."""
         tried = self.tried.pop(uid, None)
         if tried is not None:
-            self._unsettle(tried)
+            self._unsettle(uid, tried)
             self._journal.append(("unplaced", uid, tried))
             return
         held = self.held[uid]
@@ -191,7 +190,7 @@ class Packing:
         """Let an evicted pod stay; False: what it held was given to others."""
         held = self.held[uid]
         self._set_going(uid, held, going=False)
-        if held.slot is not None and self._is_given_twice(held, held.slot):
+        if held.slot is not None and self._is_given_twice(uid, held, held.slot):
             self._set_going(uid, held, going=True)
             return False
         self._journal.append(("restored", uid, held))
@@ -205,15 +204,20 @@ class Packing:
             return 0
         free, leaving = self.table.free, self.table.leaving
         fitting = ((free.item(row, slot) + leaving.item(row, slot)) // amount for row, amount in kind.pairs)
-        return max(0, min(fitting, default=0))
+        count = max(0, min(fitting, default=0))
+        if self.zones.reports:
+            count = min(count, self.zones.takes(self.table.names[slot], kind.needs.demand, later=True))
+        return count
 
-    def _is_given_twice(self, held: Held, slot: int) -> bool:
+    def _is_given_twice(self, uid: str, held: Held, slot: int) -> bool:
         free, leaving = self.table.free, self.table.leaving
         rows = [row for row, _ in (*held.kind.pairs, *held.freeing)]
         if held.group:
             rows.append(self._gpu)
             if self.shared.groups[held.group].staying > WHOLE:
                 return True
+        if self.zones.reports and self.zones.is_given(uid, held.node):
+            return True
         return any(free.item(row, slot) + leaving.item(row, slot) < 0 for row in rows)
 
     def kind(self, needs: Needs) -> Kind:
@@ -227,14 +231,10 @@ class Packing:
         """The best node for one of a kind that fits now, which it then has; None: there is none."""
         if kind.needs.is_shared:
             return self._take_shared(kind, uid, None, later=False)
-        slot = self._best(kind)
+        slot = self._order.best(kind)
         if slot is not None:
             self._try(uid, kind, slot)
-            order = kind.order or []
-            heapq.heappop(order)
-            if self._fits(kind, slot):
-                heapq.heappush(order, self._entry(slot))
-            kind.seen = self.table.shed + len(self.table.changes)
+            self._order.used(kind, slot)
         return slot
 
     def pack(self, kind: Kind, uids: Sequence[str], area: Slots | None, *, later: bool) -> list[int]:
@@ -244,9 +244,10 @@ class Packing:
         """
         if kind.needs.is_shared:
             return self._pack_shared(kind, uids, area, later=later)
-        if area is None and not later and len(uids) <= _FEW:
+        if area is None and not later and len(uids) <= FEW:
             return self._pack_few(kind, uids)
-        slots, counts = self._chosen(kind, len(uids), area, later=later)
+        fitting = self.counts(kind, area, later=later)
+        slots, counts = self._order.chosen(kind, len(uids), area, fitting, later=later)
         chosen: list[int] = np.repeat(slots, counts).tolist()
         for row, amount in kind.pairs:
             self.table.free[row, slots] -= amount * counts
@@ -254,6 +255,8 @@ class Packing:
         names = self.table.names
         for uid, slot in zip(uids, chosen, strict=False):
             held = self.tried[uid] = Held(kind, names[slot], slot)
+            if self.zones.reports:
+                self.zones.settle(uid, held)
             self._journal.append(("placed", uid, held))
         return chosen
 
@@ -269,10 +272,23 @@ class Packing:
             free = table.free[row, slots]
             np.minimum(found, (free + table.leaving[row, slots] if later else free) // amount, out=found)
         if kind.needs.is_shared:
-            self._count_shared(kind, found, area, later=later)
+            self.parts.count(kind, found, area, later=later)
+        if self.zones.reports:
+            names = table.names if area is None else [table.names[slot] for slot in area.tolist()]
+            self.zones.limit(found, names, kind.needs.demand, later=later)
         return np.maximum(found, 0, out=found)
 
     # Within.
+
+    def _recount(self, held: Held) -> bool:
+        if held.node not in self.zones.reports or not self.zones.recount(held.node):
+            return False
+        if held.slot is not None:
+            self.table.changes.append(held.slot)
+        return True
+
+    def _held_on(self, node: str) -> dict[str, Held]:
+        return {uid: self.held[uid] for uid in sorted(self._on_node.get(node, ()))}
 
     def _pack_few(self, kind: Kind, uids: Sequence[str]) -> list[int]:
         chosen: list[int] = []
@@ -282,91 +298,6 @@ class Packing:
                 break
             chosen.append(slot)
         return chosen
-
-    def _chosen(self, kind: Kind, wanted: int, area: Slots | None, *, later: bool) -> tuple[Slots, Numbers]:
-        """Nodes and how many pods each gets, the best first."""
-        counts = self.counts(kind, area, later=later)
-        places = np.flatnonzero(counts)
-        counts = counts[places]
-        slots: Slots = places if area is None else area[places]
-        table = self.table
-        gpu, cpu = table.free[self._gpu, slots], table.free[self._cpu, slots]
-        if later:
-            gpu, cpu = gpu + table.leaving[self._gpu, slots], cpu + table.leaving[self._cpu, slots]
-        order = np.lexsort((table.ranks()[slots], self._sign * cpu, self._sign * gpu))
-        slots, counts = slots[order], np.minimum(counts[order], wanted)
-        if self._sign < 0:
-            return self._evenly(kind, wanted, slots, counts)
-        before = np.cumsum(counts) - counts
-        used = before < wanted
-        return slots[used], np.minimum(counts[used], wanted - before[used])
-
-    def _evenly(self, kind: Kind, wanted: int, slots: Slots, most: Numbers) -> tuple[Slots, Numbers]:
-        """One after another to the emptiest node."""
-        asked = dict(kind.pairs)
-        gpu, cpu = asked.get(self._gpu, 0), asked.get(self._cpu, 0)
-        names, free = self.table.names, self.table.free
-        heap = [
-            (-int(free[self._gpu, slot]), -int(free[self._cpu, slot]), names[slot], place)
-            for place, slot in enumerate(slots.tolist())
-        ]
-        heapq.heapify(heap)
-        counts = np.zeros(len(slots), np.int64)
-        for _ in range(wanted):
-            if not heap:
-                break
-            more_gpu, more_cpu, name, place = heapq.heappop(heap)
-            counts[place] += 1
-            if counts[place] < most[place]:
-                heapq.heappush(heap, (more_gpu + gpu, more_cpu + cpu, name, place))
-        used = counts > 0
-        return slots[used], counts[used]
-
-    def _best(self, kind: Kind) -> int | None:
-        """The best node for one more of a kind; it stands first in the order then."""
-        order = self._ordered(kind)
-        table, allowed = self.table, self.table.mask(kind.terms)
-        while order:
-            entry = order[0]
-            slot = entry[3]
-            # Whatever changed a node has put it into the order as it is now: other entries of it are leftovers.
-            if (
-                allowed[slot]
-                and table.names[slot] == entry[2]
-                and entry == self._entry(slot)
-                and self._fits(kind, slot)
-            ):
-                return slot
-            heapq.heappop(order)
-        return None
-
-    def _ordered(self, kind: Kind) -> list[_Entry]:
-        table = self.table
-        news = table.shed + len(table.changes) - kind.seen
-        if kind.order is None or news > len(table.changes) or news > 2 * len(table) + _FEW:
-            fitting = np.flatnonzero(self.counts(kind, None, later=False))
-            kind.order = [self._entry(slot) for slot in fitting.tolist()]
-            heapq.heapify(kind.order)
-        elif news:
-            allowed = table.mask(kind.terms)
-            for slot in dict.fromkeys(table.changes[-news:]):
-                if allowed[slot] and self._fits(kind, slot):
-                    heapq.heappush(kind.order, self._entry(slot))
-        kind.seen = table.shed + len(table.changes)
-        return kind.order
-
-    def _entry(self, slot: int) -> _Entry:
-        free = self.table.free
-        return (
-            self._sign * free.item(self._gpu, slot),
-            self._sign * free.item(self._cpu, slot),
-            self.table.names[slot],
-            slot,
-        )
-
-    def _fits(self, kind: Kind, slot: int) -> bool:
-        free = self.table.free
-        return all(amount <= free.item(row, slot) for row, amount in kind.pairs)
 
     def _try(self, uid: str, kind: Kind, slot: int, group: str = "") -> None:
         held = Held(kind, self.table.names[slot], slot, group)
@@ -382,14 +313,16 @@ class Packing:
         for row, amount in held.kind.pairs:
             free[row, slot] -= amount
         if held.kind.needs.is_shared:
-            self._join(uid, held)
+            self.parts.join(uid, held)
         if held.going:
             self._give_away(held, 1)
         if held.waiting:
             self._reserve(held, 1)
+        if self.zones.reports:
+            self.zones.settle(uid, held)
         self.table.changes.append(slot)
 
-    def _unsettle(self, held: Held) -> None:
+    def _unsettle(self, uid: str, held: Held) -> None:
         """Give back the room that a pod holds."""
         if held.slot is None:
             return
@@ -401,17 +334,21 @@ class Packing:
         if held.going:
             self._give_away(held, -1)
         if held.group:
-            self._part(held, -held.part)
+            self.parts.change(held, -held.part)
+        if self.zones.reports:
+            self.zones.unsettle(uid, held)
         self.table.changes.append(slot)
 
     def _set_going(self, uid: str, held: Held, *, going: bool) -> None:
         held.going = going
-        self.going += 1 if going else -1
+        sign = 1 if going else -1
+        self.going += sign
+        self.zones.leaves(held.node, sign)
         if going and self.claimed is not None and held.kind.needs.claimed:
             freeing = self.claimed(uid).items()
             held.freeing = tuple((self.table.row(name), amount) for name, amount in freeing)
         if held.slot is not None:
-            self._give_away(held, 1 if going else -1)
+            self._give_away(held, sign)
             self.table.changes.append(held.slot)
 
     def _give_away(self, held: Held, sign: int) -> None:
@@ -419,40 +356,13 @@ class Packing:
         for row, amount in (*held.kind.pairs, *held.freeing):
             self.table.leaving[row, held.slot or 0] += sign * amount
         if held.group:
-            self._part(held, -sign * held.part, going=sign * held.part)
+            self.parts.change(held, -sign * held.part, going=sign * held.part)
 
     def _reserve(self, held: Held, sign: int) -> None:
         for row, amount in held.kind.pairs:
             self.table.reserved[row, held.slot or 0] += sign * amount
 
     # Shared GPUs.
-
-    def _join(self, uid: str, held: Held) -> None:
-        """Take a part of the GPU of its group, or of one that is chosen: of another pod's, or a new one."""
-        held.part = self._part_on(held.kind, held.slot or 0) or 0
-        if not held.group:
-            here = held.slot
-            found = self.shared.fullest(lambda slot: held.part if slot == here else None, later=False)
-            held.group = found or uid
-        self._part(held, held.part)
-
-    def _part(self, held: Held, staying: int, *, going: int = 0) -> None:
-        """Change what a group's pods hold; the GPU itself is taken by the first and given back by the last.
-
-        A GPU whose pods are all about to go is about to become free.
-        """
-        slot, table = held.slot or 0, self.table
-        group = self.shared.groups.get(held.group)
-        was_there, was_going = group is not None, group is not None and group.staying == 0
-        group = self.shared.add(held.group, slot, staying=staying, going=going)
-        is_there = held.group in self.shared.groups
-        is_going = is_there and group.staying == 0
-        table.free[self._gpu, slot] -= WHOLE * (is_there - was_there)
-        table.leaving[self._gpu, slot] += WHOLE * (is_going - was_going)
-
-    def _part_on(self, kind: Kind, slot: int) -> int | None:
-        labels = self.table.facts(slot).labels
-        return part_of(kind.needs.fraction, kind.needs.gpu_memory, labels.get(MEMORY_LABEL))
 
     def _take_shared(self, kind: Kind, uid: str, inside: Flags | None, *, later: bool) -> int | None:
         """A part of a GPU: of the fullest that is shared already, else of one on the best node with a whole one."""
@@ -464,7 +374,9 @@ class Packing:
                 return None
             if any(free[row, slot] < amount for row, amount in kind.pairs):
                 return None
-            return self._part_on(kind, slot)
+            if not self.zones.admits(table.names[slot], kind.needs.demand, later=later):
+                return None
+            return self.parts.part_on(kind, slot)
 
         group = self.shared.fullest(part_on, later=later)
         if group is not None:
@@ -475,16 +387,11 @@ class Packing:
         for row, amount in (*kind.pairs, (self._gpu, WHOLE)):
             usable = usable & (free[row] >= amount)
         slots = np.flatnonzero(usable)
-        if kind.needs.gpu_memory:
-            slots = np.asarray([slot for slot in slots.tolist() if self._part_on(kind, slot) is not None], np.int64)
+        if kind.needs.gpu_memory or self.zones.reports:
+            slots = np.asarray([slot for slot in slots.tolist() if part_on(slot) is not None], np.int64)
         if not len(slots):
             return None
-        keys = (
-            table.ranks()[slots],
-            self._sign * table.free[self._cpu, slots],
-            self._sign * table.free[self._gpu, slots],
-        )
-        best = int(slots[np.lexsort(keys)[0]])
+        best = int(slots[self._order.first(slots, later=False, kind=kind)[0]])
         self._try(uid, kind, best, uid)
         return best
 
@@ -500,23 +407,3 @@ class Packing:
                 break
             chosen.append(slot)
         return chosen
-
-    def _count_shared(self, kind: Kind, found: Numbers, area: Slots | None, *, later: bool) -> None:
-        """How many parts of GPUs there are on each node, of shared ones and of whole ones."""
-        table = self.table
-        slots = np.arange(len(table.names)) if area is None else area
-        places = {slot: place for place, slot in enumerate(slots.tolist()) if found[place] > 0}
-        parts = np.zeros(len(found), np.int64)
-        free = table.free[self._gpu] + table.leaving[self._gpu] if later else table.free[self._gpu]
-        for slot, place in places.items():
-            part = self._part_on(kind, slot)
-            if part:
-                parts[place] = max(0, int(free[slot]) // WHOLE) * (WHOLE // part)
-        for group in self.shared.groups.values():
-            place = places.get(group.slot, -1)
-            part = self._part_on(kind, group.slot) if place >= 0 else None
-            if part:
-                left = WHOLE - group.staying if later else group.left
-                if left > 0 and not (later and group.staying == 0):
-                    parts[place] += left // part
-        np.minimum(found, parts, out=found)

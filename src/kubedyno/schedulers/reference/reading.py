@@ -52,6 +52,7 @@ class PodFacts(msgspec.Struct):
     is_waiting: bool
     """It can be placed: nothing holds it back."""
     is_going: bool
+    is_running: bool
     is_finished: bool
     has_succeeded: bool
     claims: tuple[Key, ...]
@@ -102,6 +103,7 @@ def pod_facts(pod: Object) -> PodFacts:
         ours,
         ours and not node and not going and not spec.get("schedulingGates") and phase(pod) == "Pending",
         going,
+        phase(pod) == "Running",
         is_finished(pod),
         phase(pod) == "Succeeded",
         claims_of(pod),

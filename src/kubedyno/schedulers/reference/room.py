@@ -4,17 +4,19 @@ A job is first tried with what is free now, then with what is about to become fr
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
 import numpy as np
 
 from kubedyno.model.workloads import Closeness
-from kubedyno.schedulers.reference.fitting import DEVICES, GPU, PODS, Needs
+from kubedyno.schedulers.reference.domain_room import by_room, fewest, room_of_domains
+from kubedyno.schedulers.reference.fitting import DEVICES, GPU, Needs
 from kubedyno.schedulers.reference.jobs import Job, Task
-from kubedyno.schedulers.reference.nodes_table import NOWHERE, Facts, Flags, NodesTable, Numbers, Slots
+from kubedyno.schedulers.reference.nodes_table import NOWHERE, Facts, Flags, NodesTable, Slots
 from kubedyno.schedulers.reference.packing import Packing
+from kubedyno.schedulers.reference.reasons import Reasons
 from kubedyno.schedulers.reference.settings import Placement
 from kubedyno.schedulers.reference.shared_gpus import WHOLE
 
@@ -40,7 +42,7 @@ class NodesRoom:
         self.packing = Packing(self.table, placement)
         self.topologies: dict[str, tuple[str, ...]] = {}
         """By name: the labels of its levels, the outermost first."""
-        self._said: dict[Needs, tuple[int, str]] = {}
+        self._reasons = Reasons(self.packing)
         self._devices: dict[str, Mapping[str, int]] = {}
 
     # What is.
@@ -148,7 +150,7 @@ class NodesRoom:
         if needs is None:
             return ""
         if len(job.pending) == 1 and _is_plain(job):
-            return self._why_no_node(needs)
+            return self._reasons.of(needs)
         return self._why_no_gang(job, needs)
 
     # One task.
@@ -252,11 +254,11 @@ class NodesRoom:
         preferred = (self._levels(wish, wish.preferred) if wish.preferred else None) or ()
         for depth in range(len(preferred), len(levels), -1):
             below = self.table.domains(preferred[:depth]).of_slot
-            caps = self._caps(tasks, below, area, later=later)
-            for number in _by_room(caps, len(tasks), len(tasks)):
+            caps = room_of_domains(self.packing, tasks, below, area, later=later)
+            for number in by_room(caps, len(tasks), len(tasks)):
                 yield _within(below == number, area)
-        caps = self._caps(tasks, of_slot, area, later=later)
-        for number in _by_room(caps, len(tasks), max(1, least)):
+        caps = room_of_domains(self.packing, tasks, of_slot, area, later=later)
+        for number in by_room(caps, len(tasks), max(1, least)):
             yield _within(of_slot == number, area)
 
     def _place_close(
@@ -268,17 +270,17 @@ class NodesRoom:
             return []
         mark = self.packing.mark()
         smallest = self.table.domains(preferred).of_slot
-        rooms = self._caps(tasks, smallest, area, later=later)
-        for number in _by_room(rooms, len(tasks), len(tasks)):
+        rooms = room_of_domains(self.packing, tasks, smallest, area, later=later)
+        for number in by_room(rooms, len(tasks), len(tasks)):
             placed = self._pack(tasks, _within(smallest == number, area), later=later)
             if len(placed) == len(tasks):
                 return placed
             self.packing.back(mark)
         for depth in range(len(preferred) - 1, 0, -1):
             of_slot = self.table.domains(preferred[:depth]).of_slot
-            caps = self._caps(tasks, of_slot, area, later=later)
-            inside = {number: _within(of_slot == number, area) for number in _by_room(caps, len(tasks), len(tasks))}
-            few = {number: _fewest(rooms, smallest[slots], len(tasks)) for number, slots in inside.items()}
+            caps = room_of_domains(self.packing, tasks, of_slot, area, later=later)
+            inside = {number: _within(of_slot == number, area) for number in by_room(caps, len(tasks), len(tasks))}
+            few = {number: fewest(rooms, smallest[slots], len(tasks)) for number, slots in inside.items()}
             for number in sorted(inside, key=few.__getitem__):
                 placed = self._place_few(preferred, tasks, inside[number], later=later)
                 if len(placed) == len(tasks):
@@ -293,7 +295,7 @@ class NodesRoom:
         of_slot = self.table.domains(levels).of_slot
         placed: list[tuple[Task, int]] = []
         left = list(tasks)
-        caps = self._caps(left, of_slot, area, later=later)
+        caps = room_of_domains(self.packing, left, of_slot, area, later=later)
         while left and caps.size and caps.max() > 0:
             enough = np.flatnonzero(caps >= len(left))
             number = int(enough[np.argmin(caps[enough])]) if len(enough) else int(np.argmax(caps))
@@ -318,42 +320,6 @@ class NodesRoom:
             placed += zip(own, slots, strict=False)
         return placed
 
-    def _caps(self, tasks: Sequence[Task], of_slot: Slots, area: Slots | None, *, later: bool) -> Numbers:
-        """How many of the tasks each domain has room for; where they differ, at most."""
-        domains = of_slot if area is None else of_slot[area]
-        size = int(of_slot.max(initial=NOWHERE)) + 1
-        inside = domains != NOWHERE
-        wanted: dict[Needs, int] = {}
-        for task in tasks:
-            wanted[task.needs] = wanted.get(task.needs, 0) + 1
-        caps = np.zeros(size, np.int64)
-        for needs, count in wanted.items():
-            counts = np.minimum(self.packing.counts(self.packing.kind(needs), area, later=later), count)
-            found = np.bincount(domains[inside], counts[inside], size).astype(np.int64)
-            caps += np.minimum(found, count) if len(wanted) > 1 else found
-        if len(wanted) > 1:
-            caps = np.minimum(caps, self._share_of_gpus(wanted, domains, inside, area, size, later=later))
-        return caps
-
-    def _share_of_gpus(
-        self,
-        wanted: Mapping[Needs, int],
-        domains: Slots,
-        inside: Flags,
-        area: Slots | None,
-        size: int,
-        *,
-        later: bool,
-    ) -> Numbers:
-        """How many of tasks that differ each domain has GPUs for, were they all alike."""
-        total, count = sum(needs.gpus * many for needs, many in wanted.items()), sum(wanted.values())
-        if not total:
-            return np.full(size, count, np.int64)
-        row, slots = self.table.row(GPU), slice(None) if area is None else area
-        free = self.table.free[row, slots] + (self.table.leaving[row, slots] if later else 0)
-        gpus = np.bincount(domains[inside], np.maximum(free, 0)[inside], size)
-        return np.minimum(gpus * count // total, count).astype(np.int64)
-
     def _levels(self, wish: Closeness, key: str) -> tuple[str, ...] | None:
         """The levels of a topology down to the one of a label; None: there is no such topology or level."""
         levels = self.topologies.get(wish.topology) if wish.topology else (key,)
@@ -376,35 +342,6 @@ class NodesRoom:
                 return f"topology {wish.topology} has no level {key}: its levels are {known}"
         return ""
 
-    def _why_no_node(self, needs: Needs) -> str:
-        """Why no node takes a pod with these needs, in kube-scheduler's words."""
-        now = self.table.shed + len(self.table.changes)
-        said = self._said.get(needs)
-        if said is not None and said[0] == now:
-            return said[1]
-        text = self._counted_reasons(needs)
-        if len(self._said) > _CHANGES_AT_MOST // 100:
-            self._said.clear()
-        self._said[needs] = (now, text)
-        return text
-
-    def _counted_reasons(self, needs: Needs) -> str:
-        if not len(self.table):
-            return "no nodes available to schedule pods"
-        kind = self.packing.kind(needs)
-        reasons = self.table.refusals(kind.terms)
-        allowed = self.table.mask(kind.terms)
-        by_row = {row: name for name, row in self.table.rows.items()}
-        for row, amount in kind.pairs:
-            name = by_row[row]
-            short = int(np.count_nonzero(self.table.free[row][allowed] < amount))
-            if short:
-                reasons[_lacking(name)] = short
-        if needs.is_shared and not reasons:
-            reasons[f"Insufficient {GPU}"] = int(np.count_nonzero(allowed))
-        told = ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
-        return f"0/{len(self.table)} nodes are available: {told or 'not enough room for the whole pod group'}."
-
     def _why_no_gang(self, job: Job, needs: Needs) -> str:
         least = max(1, job.least - len(job.running))
         counts = self.packing.counts(self.packing.kind(needs), None, later=False)
@@ -414,14 +351,14 @@ class NodesRoom:
         )
         if found < least or required is None:
             # The last of the kind that found no room has few nodes left, or none.
-            detail = self._why_no_node(needs) if found < least else "they are too few together"
+            detail = self._reasons.of(needs) if found < least else "they are too few together"
             return (
                 f"Resources were found for {min(found, least)} pods while {least} are required for gang scheduling: "
                 f"{detail}"
             )
         levels = self._levels(required, required.required or "") or ()
         of_slot = self.table.domains(levels).of_slot
-        caps = self._caps(job.pending, of_slot, None, later=False)
+        caps = room_of_domains(self.packing, job.pending, of_slot, None, later=False)
         most = int(caps.max(initial=0))
         return (
             f"No domain of level {required.required} has room for {least} pods: "
@@ -434,30 +371,9 @@ def _is_plain(job: Job) -> bool:
     return job.closeness is None and len(job.groups) == 1 and job.groups[0].closeness is None
 
 
-def _lacking(resource: str) -> str:
-    """kube-scheduler's words for a node that has too little of a resource."""
-    if resource.startswith(DEVICES):
-        return "cannot allocate all claims"
-    return "Too many pods" if resource == PODS else f"Insufficient {resource}"
-
-
 def _required(wish: Closeness | None) -> str | None:
     return wish.required if wish is not None else None
 
 
 def _within(chosen: Flags, area: Slots | None) -> Slots:
     return np.flatnonzero(chosen) if area is None else area[chosen[area]]
-
-
-def _by_room(caps: Numbers, wanted: int, least: int) -> Iterable[int]:
-    """Domains with room for at least so many: first those for all that are wanted, the fullest first; then the rest."""
-    all_of_them = np.flatnonzero(caps >= wanted)
-    some = np.flatnonzero((caps < wanted) & (caps >= least))
-    yield from all_of_them[np.argsort(caps[all_of_them], kind="stable")].tolist()
-    yield from some[np.argsort(-caps[some], kind="stable")].tolist()
-
-
-def _fewest(caps: Numbers, domains: Slots, wanted: int) -> int:
-    """How many of these domains so many tasks need at least."""
-    together = np.cumsum(np.sort(caps[np.unique(domains[domains != NOWHERE])])[::-1])
-    return int(np.searchsorted(together, wanted)) + 1

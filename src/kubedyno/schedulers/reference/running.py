@@ -18,6 +18,7 @@ from kubedyno.kube.resources import (
     KAI_QUEUES,
     KAI_TOPOLOGIES,
     KUEUE_TOPOLOGIES,
+    NODE_RESOURCE_TOPOLOGIES,
     NODES,
     POD_GROUPS,
     PODS,
@@ -95,6 +96,7 @@ def _followed(known: Known) -> Iterable[tuple[Sequence[Resource], Hear]]:
         ((DEVICE_CLASSES,), known.device_class),
         ((RESOURCE_SLICES,), known.device_slice),
         ((RESOURCE_CLAIMS,), known.device_claim),
+        (NODE_RESOURCE_TOPOLOGIES, known.zones),
         ((NODES,), known.node),
         ((PODS,), known.pod),
     )

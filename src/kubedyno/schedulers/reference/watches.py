@@ -95,6 +95,7 @@ class _Any(TypedDict, total=False):
     value: Any
     zones: Any
     attributes: Any
+    topologyPolicies: Any
 
 
 _SHAPES: Final = {"pods": Shape(_Pod), "nodes": Shape(_Node)}

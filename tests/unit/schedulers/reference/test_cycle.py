@@ -82,6 +82,16 @@ def test_priority_goes_first_then_age() -> None:
     assert list(started(run(jobs, queues(leaf("qa")), 1))) == ["urgent"]
 
 
+def test_of_equally_old_jobs_the_lower_numbers_go_first_however_long_their_names_are() -> None:
+    known = queues(leaf("qa"))
+    names = ["of-16-0", "of-2-10", "of-1-0-0", "of-2-9", "of-1-0-1"]
+    jobs = [gang(name, queue="qa", gpus=8) for name in names]
+    for count in range(1, 5):
+        assert sorted(started(run(jobs, known, count))) == sorted(
+            ["of-1-0-0", "of-1-0-1", "of-2-9", "of-2-10", "of-16-0"][:count]
+        )
+
+
 def test_queues_share_what_is_free_by_their_weights() -> None:
     jobs = [gang(f"{q}{i}", queue=q, created=i) for q in ("qa", "qb") for i in range(40)]
     known = queues(leaf("qa", quota=0, weight=3), leaf("qb", quota=0, weight=1))
