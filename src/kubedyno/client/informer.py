@@ -11,6 +11,7 @@ import msgspec
 
 from kubedyno.client.errors import Overdue
 from kubedyno.client.rest import Client, Objects
+from kubedyno.client.shaping import Shape
 from kubedyno.client.watching import Changed, ChangeType, Listed, Watch, WatchCounts
 from kubedyno.kit import tasks
 from kubedyno.kit.errors import EngineError
@@ -64,6 +65,7 @@ class Informer:
         field_selector: str | None = None,
         indexes: Mapping[str, IndexFunction] | None = None,
         rng: random.Random | None = None,
+        shape: Shape | None = None,
     ) -> None:
         self._watch = Watch(
             client,
@@ -72,6 +74,7 @@ class Informer:
             label_selector=label_selector,
             field_selector=field_selector,
             rng=rng,
+            shape=shape,
         )
         self._clock = client.clock
         self._name = resource.full_name

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
 from contextlib import AsyncExitStack
-from functools import partial
 from typing import Protocol, TypeVar
 
 from kubedyno.client.errors import ApiError, Malformed, Unreachable
@@ -14,7 +13,7 @@ from kubedyno.controllers.events import EventType, Recorder
 from kubedyno.controllers.queue import WorkQueue
 from kubedyno.controllers.serving import Served
 from kubedyno.controllers.settings import ControllerSettings
-from kubedyno.controllers.slimming import slimmed
+from kubedyno.controllers.slimming import SHAPES, slimmed
 from kubedyno.controllers.volumes import matching
 from kubedyno.kit import randomness, tasks
 from kubedyno.kit.clock import Clock
@@ -84,8 +83,12 @@ class Engine:
         if found is None:
             indexes = {**_INDEXES, **_OWN_INDEXES.get(resource, {})}
             rng = randomness.stream(self.seed, f"controllers watch {resource.full_name}")
-            found = Informer(self.client, resource, label_selector=label_selector, indexes=indexes, rng=rng)
-            found.subscribe(partial(slimmed, resource))
+            shape = SHAPES.get(resource)
+            found = Informer(
+                self.client, resource, label_selector=label_selector, indexes=indexes, rng=rng, shape=shape
+            )
+            if shape is None:
+                found.subscribe(slimmed)
             self._informers[resource, label_selector] = found
         return found
 
@@ -172,6 +175,8 @@ async def _work(name: str, queue: WorkQueue[K], handle: Callable[[K], Awaitable[
 async def all_of(writes: Iterable[Callable[[], Awaitable[object]]]) -> list[ApiError | Unreachable | None]:
     """Do writes side by side, so many at a time; the failure of each, in their order."""
     waiting = list(writes)
+    if not waiting:
+        return []
     failures: list[ApiError | Unreachable | None] = [None] * len(waiting)
     positions = iter(range(len(waiting)))
 
@@ -182,6 +187,9 @@ async def all_of(writes: Iterable[Callable[[], Awaitable[object]]]) -> list[ApiE
             except (ApiError, Unreachable) as error:
                 failures[position] = error
 
+    if len(waiting) == 1:
+        await worker()
+        return failures
     async with asyncio.TaskGroup() as group:
         for _ in range(min(_PARALLEL_WRITES, len(waiting))):
             group.create_task(worker())

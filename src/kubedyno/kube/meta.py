@@ -45,7 +45,10 @@ def controller_owner(obj: Mapping[str, Any]) -> dict[str, Any] | None:
 def condition(obj: Mapping[str, Any], type_: str) -> dict[str, Any] | None:
     """The entry of `status.conditions` with that type, if there is one."""
     conditions: list[dict[str, Any]] = (obj.get("status") or {}).get("conditions") or []
-    return next((entry for entry in conditions if entry.get("type") == type_), None)
+    for entry in conditions:
+        if entry.get("type") == type_:
+            return entry
+    return None
 
 
 def is_condition_true(obj: Mapping[str, Any], type_: str) -> bool:

@@ -2,10 +2,12 @@
 
 import pytest
 
+from kubedyno.client.informer import Change
 from kubedyno.controllers.events import Correlator, Creation, Recount
 from kubedyno.controllers.expecting import EXPIRY_S, Expectations, Written
-from kubedyno.controllers.slimming import slim
+from kubedyno.controllers.slimming import SHAPES, slimmed
 from kubedyno.kit.clock import NS_PER_S, VirtualClock
+from kubedyno.kube import codec
 from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import JOBS, PODS
 
@@ -160,20 +162,21 @@ def test_a_slim_pod_keeps_what_controllers_read() -> None:
         },
         "status": {"phase": "Running"},
     }
-    slim(PODS, pod)
-    assert pod == {
+    assert SHAPES[PODS].frame(codec.encode({"type": "ADDED", "object": pod})).object == {
         "metadata": {"name": "p", "labels": {"a": "b"}},
         "spec": {
             "nodeName": "n",
             "tolerations": [{"operator": "Exists"}],
             "containers": [{"name": "main", "resources": {"requests": {"cpu": "1"}}}],
-            "volumes": [claim],
+            "volumes": [{"name": "x"}, claim],
         },
         "status": {"phase": "Running"},
     }
 
 
 def test_of_other_objects_only_the_field_managers_go() -> None:
-    slim_job: Object = {"metadata": {"name": "j", "managedFields": [{}]}, "spec": {"template": {"spec": {"x": 1}}}}
-    slim(JOBS, slim_job)
-    assert slim_job == {"metadata": {"name": "j"}, "spec": {"template": {"spec": {"x": 1}}}}
+    whole: Object = {"metadata": {"name": "j", "managedFields": [{}]}, "spec": {"template": {"spec": {"x": 1}}}}
+    slim = {"metadata": {"name": "j"}, "spec": {"template": {"spec": {"x": 1}}}}
+    assert SHAPES[JOBS].frame(codec.encode({"type": "ADDED", "object": whole})).object == slim
+    slimmed(Change("ADDED", ("", "j"), None, whole, 0, 0))
+    assert whole == slim
