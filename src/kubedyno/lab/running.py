@@ -12,6 +12,7 @@ import msgspec
 from kubedyno import __version__
 from kubedyno.kit import tasks
 from kubedyno.kit.clock import NS_PER_S, Clock, rfc3339
+from kubedyno.kit.collecting import collecting_hardly
 from kubedyno.kit.errors import CheckFailed, EngineError, KubedynoError, NotApplicable, UsageError
 from kubedyno.kit.progress import Progress, told
 from kubedyno.lab import installing, judging, measuring, operating, thresholds
@@ -85,8 +86,9 @@ async def run_trial(
     try:
         if (reason := why_not(trial.scenario, trial.spec.scheduler)) is not None:
             raise NotApplicable(reason)
-        async with ground as entered:
-            await _run(trial, outcome, entered, records=folder / RECORDS, clock=clock, progress=progress)
+        with collecting_hardly():
+            async with ground as entered:
+                await _run(trial, outcome, entered, records=folder / RECORDS, clock=clock, progress=progress)
     except (KubedynoError, asyncio.CancelledError) as caught:
         # What ended the lab says more than what the scenario felt of it; only an interruption goes before everything.
         outcome.error = caught

@@ -89,6 +89,8 @@ class NodeLifecycleController:
         current = [await self._look_at(node) for node in nodes]
         paces = taints.paces(current)
         cut_off = bool(paces) and not any(paces.values())
+        if not cut_off:
+            current = [node for node in current if not taints.is_untroubled(node)]
         for node in current:
             await self._swap_eviction_taints(node, paces.get(taints.zone_of(node), 0.0), cut_off=cut_off)
 
@@ -109,7 +111,6 @@ class NodeLifecycleController:
         lease = self._leases.get((_LEASES, name(node)))
         seen = health.observed(node, lease, self._health.get(uid(node)), now_ns=now_ns)
         self._health[uid(node)] = seen
-        was_ready = meta.is_condition_true(node, "Ready")
         if not health.is_lost(node, seen, self._engine.settings, now_ns=now_ns):
             return node
         conditions = health.lost_conditions(node, now_ns=now_ns)
@@ -122,7 +123,7 @@ class NodeLifecycleController:
             if error.is_conflict or error.is_not_found:
                 return node  # it changed or went meanwhile: the next round sees it
             raise
-        if was_ready:
+        if meta.is_condition_true(node, "Ready"):
             self._tell(node, "NodeNotReady", "status is now: NodeNotReady")
             await self._mark_pods(name(node))
         return answer

@@ -26,6 +26,8 @@ _NODES_PER_S_WHEN_MANY = 0.01
 _LARGE_CLUSTER = 50
 _MANY_SHARE = 0.55
 _FEW = 2
+_REGION = "topology.kubernetes.io/region"
+_ZONE = "topology.kubernetes.io/zone"
 _EXCLUDED = "node.kubernetes.io/exclude-disruption"
 
 Taints = list[dict[str, Any]]
@@ -69,6 +71,11 @@ def is_of_health(taint: Mapping[str, Any]) -> bool:
     return taint["key"] in {NOT_READY, UNREACHABLE}
 
 
+def is_untroubled(node: Object) -> bool:
+    """Whether the node is ready and has no taints at all, as most are at most times."""
+    return not (node.get("spec") or {}).get("taints") and meta.is_condition_true(node, "Ready")
+
+
 def needs_eviction_taint(node: Object) -> bool:
     """Whether the node is not ready and has no taint that empties it yet."""
     ready = meta.condition(node, "Ready")
@@ -92,7 +99,7 @@ def _swapped(taints: Taints, effect: str, wanted: list[str], ours: frozenset[str
 def zone_of(node: Object) -> str:
     """Region and zone of a node; empty where it tells neither."""
     labels = meta.labels(node)
-    region, zone = (labels.get(f"topology.kubernetes.io/{part}", "") for part in ("region", "zone"))
+    region, zone = labels.get(_REGION, ""), labels.get(_ZONE, "")
     return f"{region}:{zone}" if region or zone else ""
 
 
