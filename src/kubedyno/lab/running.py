@@ -91,10 +91,11 @@ async def run_trial(
                 await _run(trial, outcome, entered, records=folder / RECORDS, clock=clock, progress=progress)
     except (KubedynoError, asyncio.CancelledError) as caught:
         # What ended the lab says more than what the scenario felt of it; only an interruption goes before everything.
-        outcome.error = caught
-        if tasks.is_being_cancelled() and isinstance(caught, KubedynoError):
-            outcome.error = asyncio.CancelledError()
-            outcome.doing = f"{outcome.doing}; {caught}"
+        is_interrupted = isinstance(caught, asyncio.CancelledError) or tasks.is_being_cancelled()
+        found = outcome.error if isinstance(caught, asyncio.CancelledError) else caught
+        if is_interrupted and found is not None:
+            outcome.doing = f"{outcome.doing}; {found}"
+        outcome.error = asyncio.CancelledError() if is_interrupted else caught
     outcome.ended_ns = outcome.ended_ns or clock.wall_ns()
     record = _record(trial, outcome)
     sink.trial(

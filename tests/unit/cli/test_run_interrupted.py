@@ -19,7 +19,8 @@ Until = Callable[[Callable[[], object]], Awaitable[None]]
 WITHIN_S = 100
 
 MINE = '''
-import asyncio, pathlib
+import asyncio, os, pathlib, signal
+from kubedyno.kit.errors import CheckFailed
 from kubedyno.lab.lab import Lab
 from kubedyno.lab.scenario import scenario
 from kubedyno.lab.shapes import training
@@ -53,6 +54,13 @@ async def while_timed(lab: Lab) -> None:
     lab.expect("two run", len(lab.placement(jobs)) == 2)
     with lab.timed():
         await wait()
+
+@scenario()
+async def found_wrong(lab: Lab) -> None:
+    """Interrupted when it has found something."""
+    await lab.nodes("gpu", count=1)
+    asyncio.get_running_loop().call_soon(os.kill, os.getpid(), signal.SIGINT)
+    raise CheckFailed("a pod is missing")
 
 @scenario()
 async def stuck(lab: Lab) -> None:
@@ -119,6 +127,14 @@ class Somebody:
 @pytest.fixture
 def somebody(tmp_path: Path, until: Until) -> Somebody:
     return Somebody(tmp_path, until)
+
+
+async def test_what_the_scenario_had_found_is_told(somebody: Somebody) -> None:
+    await somebody.interrupt("mine.py::found_wrong")
+    _, trial = somebody.folder()
+    assert trial.verdict == Verdict.INTERRUPTED
+    assert trial.message == "interrupted while the trial was being finished; a pod is missing"
+    assert somebody.processes() == []
 
 
 @pytest.mark.parametrize("name", ["setting_up", "while_paused", "while_timed"])
