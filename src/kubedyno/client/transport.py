@@ -1,6 +1,6 @@
 """The seam under the client: bytes to a server and back. HTTP is one transport, a server in this process another."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
@@ -29,6 +29,8 @@ class Stream(msgspec.Struct, frozen=True):
     status: int
     headers: Mapping[str, str]
     chunks: AsyncIterator[bytes]
+    lines: AsyncIterator[Sequence[bytes]] | None = None
+    """The same as whole lines, where the transport knows them; of the two only one may be iterated."""
 
 
 class Transport(Protocol):

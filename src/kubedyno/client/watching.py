@@ -2,7 +2,7 @@
 
 import contextlib
 import random
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from typing import Literal, TypeAlias, get_args
 
 import msgspec
@@ -215,9 +215,9 @@ class Watch:
                 body = b"".join([chunk async for chunk in stream.chunks])
                 raise ApiError(status.parse(body, code=stream.status), method="WATCH", path=self._path)
             try:
-                async for chunk in stream.chunks:
+                async for lines in stream.lines or _Lines(stream.chunks, splitter):
                     wall_ns, monotonic_ns = self._clock.wall_ns(), self._clock.monotonic_ns()
-                    for line in splitter.feed(chunk):
+                    for line in lines:
                         change = self._read(line, wall_ns, monotonic_ns)
                         if change is not None:
                             yield change
@@ -286,3 +286,17 @@ class Watch:
         if self.counts.lists == 0:
             return True
         return isinstance(error, ApiError) and error.code < HTTP_SERVER_ERROR and error.code not in _PASSING
+
+
+class _Lines:
+    """The lines of chunks. No generator: it has nothing to be closed."""
+
+    def __init__(self, chunks: AsyncIterator[bytes], splitter: LineSplitter) -> None:
+        self._chunks = chunks
+        self._splitter = splitter
+
+    def __aiter__(self) -> AsyncIterator[Sequence[bytes]]:
+        return self
+
+    async def __anext__(self) -> Sequence[bytes]:
+        return self._splitter.feed(await anext(self._chunks))

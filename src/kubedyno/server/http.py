@@ -162,10 +162,10 @@ class Front:
         self._api.metrics.watches += 1
         try:
             await response.prepare(request)
-            async with contextlib.aclosing(watch.chunks()) as chunks:
-                async for chunk in chunks:
+            async with contextlib.aclosing(watch.frames()) as frames:
+                async for some in frames:
                     async with asyncio.timeout(self._patience.stuck_s):
-                        await response.write(chunk)
+                        await response.write(b"".join(some))
             await response.write_eof()
         except (TimeoutError, ConnectionError):
             _cut_off(request)

@@ -1,7 +1,7 @@
 """A transport for clients in the same process: requests are calls, no sockets, no copies."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from urllib.parse import unquote
 
@@ -49,8 +49,8 @@ class InProcess:
         )
         if isinstance(made, Answer):
             return Response(made.status, _headers(made), made.body)
-        async with asyncio.timeout(timeout_s), aclosing(made.chunks()) as chunks:
-            return Response(200, {"Content-Type": JSON}, b"".join([chunk async for chunk in chunks]))
+        async with asyncio.timeout(timeout_s), aclosing(made.frames()) as frames:
+            return Response(200, {"Content-Type": JSON}, b"".join([frame async for some in frames for frame in some]))
 
     def stream(
         self,
@@ -75,8 +75,8 @@ class InProcess:
             return
         self.api.metrics.watches += 1
         try:
-            async with aclosing(made.chunks()) as chunks:
-                yield Stream(200, {"Content-Type": JSON}, chunks)
+            async with aclosing(made.frames()) as frames:
+                yield Stream(200, {"Content-Type": JSON}, _joined(frames), frames)
         finally:
             self.api.metrics.watches -= 1
 
@@ -105,6 +105,11 @@ def warning_header(text: str) -> str:
     """A warning as its header writes it."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'299 - "{escaped}"'
+
+
+async def _joined(frames: AsyncIterator[Sequence[bytes]]) -> AsyncIterator[bytes]:
+    async for some in frames:
+        yield b"".join(some)
 
 
 async def _once(body: bytes) -> AsyncIterator[bytes]:

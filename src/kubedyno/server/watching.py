@@ -25,8 +25,8 @@ from kubedyno.store.selecting import Selection
 
 INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
 
-_CHUNK_BYTES = 256 * 1024
-"""Frames are joined up to this size: enough to make writing cheap, little enough to bound memory."""
+_AT_A_TIME_BYTES = 256 * 1024
+"""Frames are handed over together up to this size: enough to make writing cheap, little enough to bound memory."""
 
 _BOOKMARK_EVERY_S = 60.0
 _BOOKMARK_BEFORE_END_S = 2.0
@@ -35,7 +35,7 @@ _DEFAULT_TIMEOUT_S = 1800
 
 
 class Watch:
-    """One watch: iterate `chunks`. It ends at its timeout, or when it is cut off."""
+    """One watch: iterate `frames`. It ends at its timeout, or when it is cut off."""
 
     def __init__(
         self, state: State, kind: Kind, selection: Selection, options: ListOptions, shown: Representation
@@ -49,34 +49,34 @@ class Watch:
         self._columns_sent = False
         self._position = 0
 
-    async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Frames, joined; each chunk ends with a newline."""
+    async def frames(self) -> AsyncGenerator[list[bytes], None]:
+        """Frames, some at a time; each ends with a newline."""
         deadline_s = self._options.timeout_s or _DEFAULT_TIMEOUT_S * (1 + self._state.rng.random())
         loop = asyncio.get_running_loop()
         end_s = loop.time() + deadline_s
         # The last one comes shortly before the end: who begins anew begins there.
         bookmark_s = min(loop.time() + _BOOKMARK_EVERY_S, end_s - _BOOKMARK_BEFORE_END_S)
         try:
-            for chunk in self._begin():
-                yield chunk
+            for some in self._begin():
+                yield some
             while True:
-                for chunk in self._news():
-                    yield chunk
+                for some in self._news():
+                    yield some
                 if self._position < self._state.store.revision:
-                    continue  # written while a chunk was on its way: nobody would wake us for it
+                    continue  # written while some were on their way: nobody would wake us for it
                 now_s = loop.time()
                 if now_s >= end_s:
                     return
                 if self._options.bookmarks and now_s >= bookmark_s:
                     last_s = end_s - _BOOKMARK_BEFORE_END_S
                     bookmark_s = min(now_s + _BOOKMARK_EVERY_S, last_s) if now_s < last_s else end_s + 1
-                    yield self._bookmark(initial=False)
+                    yield [self._bookmark(initial=False)]
                 until_s = min(end_s, bookmark_s) if self._options.bookmarks else end_s
                 await self._state.changes.wait(self._resource, until_s=until_s)
         except Expired:
             return
 
-    def _begin(self) -> Iterator[bytes]:
+    def _begin(self) -> Iterator[list[bytes]]:
         """Where the watch starts: after a revision, or with all objects that there are."""
         options, store = self._options, self._state.store
         asked = options.send_initial_events
@@ -84,38 +84,26 @@ class Watch:
         if asked or (asked is None and not wanted):
             page = store.page(self._resource, self._selection)
             self._position = page.revision
-            yield from self._joined(map(self._added, page.items))
+            yield from _gathered(map(self._added, page.items))
             if asked and options.bookmarks:
-                yield self._bookmark(initial=True)
+                yield [self._bookmark(initial=True)]
             return
         self._position = wanted or store.revision
         if self._position < store.revision:
             try:
                 store.events(self._resource, self._position)
             except Expired as error:
-                yield _error(error, store.revision)
+                yield [_error(error, store.revision)]
                 raise
 
-    def _news(self) -> Iterator[bytes]:
+    def _news(self) -> Iterator[list[bytes]]:
         """All that happened since."""
         store = self._state.store
         if self._position >= store.revision:
             return
         events = store.events(self._resource, self._position)
         self._position = store.revision
-        yield from self._joined(map(self._frame, events))
-
-    def _joined(self, frames: Iterable[bytes | None]) -> Iterator[bytes]:
-        chunk: list[bytes] = []
-        size = 0
-        for frame in filter(None, frames):
-            chunk.append(frame)
-            size += len(frame)
-            if size >= _CHUNK_BYTES:
-                yield b"".join(chunk)
-                chunk, size = [], 0
-        if chunk:
-            yield b"".join(chunk)
+        yield from _gathered(map(self._frame, events))
 
     def _added(self, record: Record) -> bytes:
         return b'{"type":"ADDED","object":' + self._object(record) + b"}\n"
@@ -159,6 +147,19 @@ class Watch:
             if initial:
                 obj["rows"] = [{"cells": [], "object": {"metadata": metadata}}]
         return codec.encode({"type": "BOOKMARK", "object": obj}) + b"\n"
+
+
+def _gathered(frames: Iterable[bytes | None]) -> Iterator[list[bytes]]:
+    some: list[bytes] = []
+    size = 0
+    for frame in filter(None, frames):
+        some.append(frame)
+        size += len(frame)
+        if size >= _AT_A_TIME_BYTES:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
 
 
 _TYPES = {kind: kind.value.encode() for kind in EventType}

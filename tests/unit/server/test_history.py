@@ -81,8 +81,8 @@ async def test_a_watch_from_a_version_that_is_gone_is_told_so_and_ends(api: Api)
     create(api, *"bcdefgh")
     watch = api.handle(Request("GET", MAPS, {"watch": "true", "resourceVersion": version, "timeoutSeconds": "5"}))
     assert isinstance(watch, Watch)
-    async with aclosing(watch.chunks()) as chunks:
-        frames = [msgspec.json.decode(chunk) async for chunk in chunks]
+    async with aclosing(watch.frames()) as told:
+        frames = [msgspec.json.decode(frame) async for some in told for frame in some]
     assert [frame["type"] for frame in frames] == ["ERROR"]
     assert frames[0]["object"]["reason"] == "Expired"
     assert frames[0]["object"]["code"] == 410
@@ -93,19 +93,21 @@ async def test_a_watch_that_falls_behind_what_is_kept_is_cut_off(api: Api) -> No
     create(api, "a")
     watch = api.handle(Request("GET", MAPS, {"watch": "true", "timeoutSeconds": "5"}))
     assert isinstance(watch, Watch)
-    async with aclosing(watch.chunks()) as chunks:
-        assert msgspec.json.decode(await anext(chunks))["object"]["metadata"]["name"] == "a"
+    async with aclosing(watch.frames()) as frames:
+        (first,) = await anext(frames)
+        assert msgspec.json.decode(first)["object"]["metadata"]["name"] == "a"
         create(api, *"bcdefghi")
-        assert [chunk async for chunk in chunks] == []
+        assert [some async for some in frames] == []
 
 
 async def test_what_is_written_while_a_frame_is_on_its_way_is_not_waited_for(api: Api) -> None:
     watch = api.handle(Request("GET", MAPS, {"watch": "true", "timeoutSeconds": "60"}))
     assert isinstance(watch, Watch)
-    async with asyncio.timeout(5), aclosing(watch.chunks()) as chunks:
-        first = asyncio.ensure_future(anext(chunks))
+    async with asyncio.timeout(5), aclosing(watch.frames()) as frames:
+        first = asyncio.ensure_future(anext(frames))
         await asyncio.sleep(0)
         create(api, "a")
         await first
         create(api, "b")  # before the watch has come to wait again
-        assert msgspec.json.decode(await anext(chunks))["object"]["metadata"]["name"] == "b"
+        (second,) = await anext(frames)
+        assert msgspec.json.decode(second)["object"]["metadata"]["name"] == "b"
