@@ -1,12 +1,38 @@
 """Reading less of each object: what nobody asks for is skipped while the bytes are decoded, and never built."""
 
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypedDict, TypeVar
 
 import msgspec
 
 from kubedyno.kube.codec import Object
 
 T = TypeVar("T")
+
+
+class Metadata(TypedDict, total=False):
+    """A shape for metadata: all but the field managers, the largest part of many objects."""
+
+    name: Any
+    generateName: Any
+    namespace: Any
+    uid: Any
+    resourceVersion: Any
+    generation: Any
+    creationTimestamp: Any
+    deletionTimestamp: Any
+    deletionGracePeriodSeconds: Any
+    labels: Any
+    annotations: Any
+    ownerReferences: Any
+    finalizers: Any
+
+
+class Container(TypedDict, total=False):
+    """A shape for containers: what of them counts when room is made."""
+
+    name: Any
+    resources: Any
+    restartPolicy: Any
 
 
 class ShapedFrame(msgspec.Struct, Generic[T]):

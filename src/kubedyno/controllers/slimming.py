@@ -8,33 +8,8 @@ from collections.abc import Mapping
 from typing import Any, Final, TypedDict
 
 from kubedyno.client.informer import Change
-from kubedyno.client.shaping import Shape
+from kubedyno.client.shaping import Container, Metadata, Shape
 from kubedyno.kube.resources import JOBS, PODS, Resource
-
-
-class _Metadata(TypedDict, total=False):
-    """All but the field managers."""
-
-    name: Any
-    generateName: Any
-    namespace: Any
-    uid: Any
-    resourceVersion: Any
-    generation: Any
-    selfLink: Any
-    creationTimestamp: Any
-    deletionTimestamp: Any
-    deletionGracePeriodSeconds: Any
-    labels: Any
-    annotations: Any
-    ownerReferences: Any
-    finalizers: Any
-
-
-class _Container(TypedDict, total=False):
-    name: Any
-    resources: Any
-    restartPolicy: Any
 
 
 class _Volume(TypedDict, total=False):
@@ -47,8 +22,8 @@ class _Volume(TypedDict, total=False):
 
 class _PodSpec(TypedDict, total=False):
     activeDeadlineSeconds: Any
-    containers: list[_Container]
-    initContainers: list[_Container]
+    containers: list[Container]
+    initContainers: list[Container]
     nodeName: Any
     overhead: Any
     priorityClassName: Any
@@ -62,7 +37,7 @@ class _PodSpec(TypedDict, total=False):
 class _Pod(TypedDict, total=False):
     apiVersion: Any
     kind: Any
-    metadata: _Metadata
+    metadata: Metadata
     spec: _PodSpec
     status: Any
 
@@ -70,7 +45,7 @@ class _Pod(TypedDict, total=False):
 class _Job(TypedDict, total=False):
     apiVersion: Any
     kind: Any
-    metadata: _Metadata
+    metadata: Metadata
     spec: Any
     status: Any
 

@@ -8,29 +8,14 @@ from typing import Any, Final, TypedDict
 
 import msgspec
 
-from kubedyno.client.shaping import Shape
+from kubedyno.client.shaping import Metadata, Shape
 from kubedyno.kube.resources import PODS, Resource
-
-
-class _Metadata(TypedDict, total=False):
-    name: Any
-    namespace: Any
-    uid: Any
-    resourceVersion: Any
-    generation: Any
-    creationTimestamp: Any
-    deletionTimestamp: Any
-    deletionGracePeriodSeconds: Any
-    labels: Any
-    annotations: Any
-    ownerReferences: Any
-    finalizers: Any
 
 
 class _Any(TypedDict, total=False):
     apiVersion: Any
     kind: Any
-    metadata: _Metadata
+    metadata: Metadata
     spec: Any
     status: Any
     value: Any  # of a priority class
@@ -89,7 +74,7 @@ class _PodStatus(TypedDict, total=False):
 class _Pod(TypedDict, total=False):
     apiVersion: Any
     kind: Any
-    metadata: _Metadata
+    metadata: Metadata
     spec: _PodSpec
     status: _PodStatus
 
@@ -97,7 +82,7 @@ class _Pod(TypedDict, total=False):
 class _AskingPod(TypedDict, total=False):
     apiVersion: Any
     kind: Any
-    metadata: _Metadata
+    metadata: Metadata
     spec: _AskingPodSpec
     status: _PodStatus
 

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, TypedDict
 from kubedyno.client import retrying
 from kubedyno.client.errors import ApiError, Unreachable
 from kubedyno.client.rest import Client
-from kubedyno.client.shaping import Shape
+from kubedyno.client.shaping import Container, Shape
 from kubedyno.client.watching import ChangeType, Listed, Watch
 from kubedyno.kube import meta
 from kubedyno.kube.codec import Object
@@ -37,12 +37,6 @@ class _OwnedMetadata(_Metadata, total=False):
     ownerReferences: Any
 
 
-class _Container(TypedDict, total=False):
-    name: Any
-    resources: Any
-    restartPolicy: Any
-
-
 class _PodSpec(TypedDict, total=False):
     nodeName: Any
     schedulerName: Any
@@ -50,8 +44,8 @@ class _PodSpec(TypedDict, total=False):
     schedulingGroup: Any
     priority: Any
     priorityClassName: Any
-    containers: list[_Container]
-    initContainers: list[_Container]
+    containers: list[Container]
+    initContainers: list[Container]
     resources: Any
     overhead: Any
     nodeSelector: Any
