@@ -39,6 +39,7 @@ BENCHMARKS: dict[str, Callable[[], list[Result]]] = {
     "decide": deciding.deciding,
     "fill": filling.fill,
     "fill-large": filling.fill_large,
+    "nodes-100,000": filling.hundred_thousand_nodes,
 }
 
 
