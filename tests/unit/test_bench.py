@@ -106,8 +106,10 @@ def test_the_benchmarks_are_listed_and_an_unknown_one_is_refused() -> None:
         "simulate",
         "recorder",
         "submit",
+        "decide",
         "fill",
         "fill-large",
+        "nodes-100,000",
     ]
     refused = subprocess.run(
         [sys.executable, str(BENCH / "main.py"), "upp"], capture_output=True, text=True, check=False
