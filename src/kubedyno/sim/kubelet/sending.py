@@ -43,10 +43,13 @@ class Sent(msgspec.Struct, frozen=True, gc=False):
     """The object's resourceVersion after it."""
     wait_s: float | None = None
     """How long the server asks to wait; None: it does not say."""
+    is_going: bool = False
+    """Whether the object is to be deleted: that may have come just before."""
 
 
 class _Metadata(msgspec.Struct):
     resourceVersion: str = ""  # noqa: N815 - as the API spells it
+    deletionTimestamp: str = ""  # noqa: N815 - as above
 
 
 class _Answer(msgspec.Struct):
@@ -84,7 +87,8 @@ async def send(
     code = response.status
     if code < _OK:
         try:
-            return Sent(Fate.DONE, _ANSWERS.decode(response.body).metadata.resourceVersion)
+            metadata = _ANSWERS.decode(response.body).metadata
+            return Sent(Fate.DONE, metadata.resourceVersion, is_going=bool(metadata.deletionTimestamp))
         except msgspec.DecodeError:
             return Sent(Fate.LATER)  # somebody else answered: nobody knows whether it was done
     if code == _NOT_FOUND:

@@ -161,11 +161,12 @@ class PodTender:
     async def _write(
         self, entry: PodEntry, node: NodeEntry, pod: Object, plan: Plan, decision: Write, *, now_ns: int
     ) -> None:
-        if not await self._send(entry, pod, decision.status):
+        sent = await self._send(entry, pod, decision.status)
+        if sent is None:
             return
         if decision.is_step:
             entry.step_ns = now_ns
-        if entry.pod is None and not node.faults and lifecycle.is_final(pod, plan, decision):
+        if entry.pod is None and not node.faults and not sent.is_going and lifecycle.is_final(pod, plan, decision):
             entry.echo = entry.version
         if entry.seen_ns and decision.status.get("phase") == "Running":
             planned_ns = entry.seen_ns + round(plan.start_s * NS_PER_S)
@@ -258,10 +259,11 @@ class PodTender:
                 return msgspec.structs.replace(plan, work_s=work_s, exit_code=failure.exit_code)
         return plan
 
-    async def _send(self, entry: PodEntry, pod: Object, status: Object) -> bool:
+    async def _send(self, entry: PodEntry, pod: Object, status: Object) -> Sent | None:
+        """Write a status; None: it was not done."""
         path = PODS.path(namespace=entry.key[0], name=entry.key[1])
         sent = await sending.patch_status(self._client, path, entry.uid, status)
-        return self._settle(entry, pod, sent)
+        return sent if self._settle(entry, pod, sent) else None
 
     def _settle(self, entry: PodEntry, pod: Object, sent: Sent) -> bool:
         """After a write: what it made of the pod comes by the watch, or has come already."""

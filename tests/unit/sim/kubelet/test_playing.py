@@ -153,6 +153,31 @@ def test_no_write_meant_for_a_pod_reaches_the_next_one_of_its_name() -> None:
     run_in_yard(story)
 
 
+def test_a_deletion_just_before_the_last_write_to_a_pod_is_heeded() -> None:
+    async def story(world: Yard) -> None:
+        async with world.playing() as simulator:
+            await world.node()
+            await world.sleep(5)
+            answer = simulator.connection.request
+            is_asked = False
+
+            async def between(method: str, path: str, **more: Any) -> Any:
+                nonlocal is_asked
+                if method == "PATCH" and b'"phase":"Running"' in (more.get("body") or b"") and not is_asked:
+                    is_asked = True
+                    await world.delete(grace_s=5)
+                return await answer(method, path, **more)
+
+            simulator.connection.request = between  # type: ignore[method-assign] # the moment before it arrives
+            await world.pod()
+            await world.sleep(60)
+            assert is_asked
+            assert simulator.fleet.pods == {}
+            assert simulator.fleet.nodes["n"].ledger.held() == {"pods": 0}
+
+    run_in_yard(story)
+
+
 def test_times_of_a_pod_are_those_that_were_asked_for() -> None:
     async def story(world: Yard) -> None:
         async with world.playing() as simulator, world.seen() as changes:
