@@ -16,7 +16,7 @@ from kubedyno.lab.grounds import Ground
 from kubedyno.lab.matrix import Trial
 from kubedyno.lab.scenario import Scenario
 from kubedyno.lab.starting import RunningLab
-from kubedyno.measure.records import TrialRecord
+from kubedyno.measure.records import TrialRecord, Verdict
 from kubedyno.testing.trying import Tried, try_scenario
 
 _NUMBERS = itertools.count()
@@ -79,6 +79,14 @@ async def _clear(lab: RunningLab, namespace: str) -> None:
 def failed_checks(record: TrialRecord) -> list[str]:
     """Names of the checks that did not hold."""
     return [check.name for check in record.checks if not check.passed]
+
+
+def expect_passed(record: TrialRecord, figures: Mapping[str, float]) -> None:
+    """It passed without a word, and came to these figures."""
+    assert (record.message, record.violations, failed_checks(record)) == ("", (), [])
+    assert record.verdict == Verdict.PASSED
+    found = measured(record)
+    assert {figure: found[figure] for figure in figures} == figures
 
 
 def measured(record: TrialRecord) -> dict[str, float]:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from tests.labs import lab_in_process
-from tests.trials import failed_checks, measured, played, played_on
+from tests.trials import expect_passed, played, played_on
 
 from kubedyno.lab import waiting
 from kubedyno.lab.starting import RunningLab
-from kubedyno.measure.records import TrialRecord, Verdict
+from kubedyno.measure.records import Verdict
 from kubedyno.scenarios import SCENARIOS
 
 pytestmark = pytest.mark.local
@@ -77,13 +77,6 @@ async def test_it_passes_on_kai(name: str, kai_lab: RunningLab, tmp_path: Path) 
 async def test_it_passes_on_kube_scheduler(name: str, kube_lab: RunningLab, tmp_path: Path) -> None:
     record = await played_on(kube_lab, SCENARIOS.get(name), tmp_path, **ON_KUBE_SCHEDULER[name])
     expect_passed(record, {})
-
-
-def expect_passed(record: TrialRecord, figures: dict[str, float]) -> None:
-    assert (record.message, record.violations, failed_checks(record)) == ("", (), [])
-    assert record.verdict == Verdict.PASSED
-    found = measured(record)
-    assert {figure: found[figure] for figure in figures} == figures
 
 
 def test_jobs_are_moved_by_a_kai_of_its_own_that_consolidates() -> None:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from tests.labs import lab_in_process
-from tests.trials import failed_checks, measured, played_on
+from tests.trials import expect_passed, played_on
 
 from kubedyno.lab import waiting
 from kubedyno.lab.starting import RunningLab
-from kubedyno.measure.records import TrialRecord, Verdict
+from kubedyno.measure.records import Verdict
 from kubedyno.scenarios import SCENARIOS
 
 pytestmark = pytest.mark.local
@@ -50,19 +50,14 @@ async def plugins_lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator
 
 @pytest.mark.parametrize("name", ON_KUEUE)
 async def test_it_passes_on_kueue(name: str, kueue_lab: RunningLab, tmp_path: Path) -> None:
-    expect_passed(name, await played_on(kueue_lab, SCENARIOS.get(name), tmp_path, **ON_KUEUE[name]))
+    record = await played_on(kueue_lab, SCENARIOS.get(name), tmp_path, **ON_KUEUE[name])
+    expect_passed(record, FIGURES.get(name, {}))
 
 
 @pytest.mark.parametrize("name", ON_PLUGINS)
 async def test_it_passes_on_scheduler_plugins(name: str, plugins_lab: RunningLab, tmp_path: Path) -> None:
-    expect_passed(name, await played_on(plugins_lab, SCENARIOS.get(name), tmp_path, **ON_PLUGINS[name]))
-
-
-def expect_passed(name: str, record: TrialRecord) -> None:
-    assert (record.message, record.violations, failed_checks(record)) == ("", (), [])
-    assert record.verdict == Verdict.PASSED
-    found, wanted = measured(record), FIGURES.get(name, {})
-    assert {figure: found[figure] for figure in wanted} == wanted
+    record = await played_on(plugins_lab, SCENARIOS.get(name), tmp_path, **ON_PLUGINS[name])
+    expect_passed(record, FIGURES.get(name, {}))
 
 
 async def test_kueue_reclaims_quota_and_not_room(

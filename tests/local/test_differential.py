@@ -28,7 +28,7 @@ from tests.situations import (
     preferred,
     required,
 )
-from tests.trials import failed_checks, measured, played
+from tests.trials import expect_passed, played
 
 from kubedyno.lab.shapes import device, distributed, elastic, fraction, inference, interactive, training
 from kubedyno.lab.starting import RunningLab
@@ -488,10 +488,7 @@ async def test_it_ends_so_with_kai(name: str, kai: RunningLab, pace: Pace, tmp_p
 @pytest.mark.parametrize("name", ON_KAI)
 def test_what_kai_passes_of_the_catalogue_the_reference_scheduler_passes_with_the_same_figures(name: str) -> None:
     record = played(SCENARIOS.get(name), **ON_KAI[name])
-    assert (record.message, record.violations, failed_checks(record)) == ("", (), [])
-    assert record.verdict == Verdict.PASSED
-    figures = measured(record)
-    assert {figure: figures[figure] for figure in FIGURES.get(name, {})} == FIGURES.get(name, {})
+    expect_passed(record, FIGURES.get(name, {}))
 
 
 def test_without_consolidation_nothing_is_moved_by_the_reference_scheduler_either() -> None:

@@ -20,7 +20,7 @@ from kubedyno.server import leaves, podtemplates, spelling
 from kubedyno.server.leaves import Leaves
 from kubedyno.server.memory import Memory
 from kubedyno.server.options import WriteOptions
-from kubedyno.server.podtemplates import NAME_MAX_CHARS, Taken
+from kubedyno.server.podtemplates import ANNOTATIONS_MAX_BYTES, NAME_MAX_CHARS, Taken
 from kubedyno.server.routing import Route
 from kubedyno.server.stamping import Stamps
 from kubedyno.server.templates import is_good_value, is_plain_key
@@ -36,8 +36,6 @@ _LEAVES: Final[Mapping[Resource, re.Pattern[bytes]]] = {
 }
 """The kinds that come in great numbers, but for pods (`templates`)."""
 _NAME: Final = re.compile(rb'"((?!.{250})[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)"')
-_ANNOTATIONS_MAX_BYTES: Final = 100_000
-"""Far below the limit."""
 _OF_METADATA: Final = frozenset(
     {"name", "namespace", "labels", "annotations", "ownerReferences", "finalizers", "creationTimestamp"}
 )
@@ -111,10 +109,7 @@ class Newcomers:
         if name is None or not metadata.keys() <= _OF_METADATA or not self._is_open(route):
             return None
         labels, annotations = spelling.texts(written.get("labels")), spelling.texts(written.get("annotations"))
-        if (
-            not all(map(is_good_value, labels.values()))
-            or len(written.get("annotations", b"")) > _ANNOTATIONS_MAX_BYTES
-        ):
+        if not all(map(is_good_value, labels.values())) or len(written.get("annotations", b"")) > ANNOTATIONS_MAX_BYTES:
             return None
         pods = None
         if route.kind.resource == JOBS:

@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from kubedyno.kinds.strategies.workloads import JOB_NAME_LABELS, JOB_UID_LABELS
 from kubedyno.kube.codec import Object
 from kubedyno.server import spelling
 from kubedyno.server.templates import is_good_value, is_plain_key
@@ -15,11 +16,9 @@ from kubedyno.server.templates import is_good_value, is_plain_key
 NAME_MAX_CHARS: Final = 52
 """Pods and their labels are named after a Job, and the longest index is ten digits: this is never too long."""
 
-_OF_NAME: Final = ("batch.kubernetes.io/job-name", "job-name")
-_OF_UID: Final = ("batch.kubernetes.io/controller-uid", "controller-uid")
 _SELECTING: Final = ("selector", "manualSelector")
 _OF_METADATA: Final = frozenset({"labels", "annotations", "creationTimestamp"})
-_ANNOTATIONS_MAX_BYTES: Final = 100_000
+ANNOTATIONS_MAX_BYTES: Final = 100_000
 """Far below the limit."""
 
 
@@ -50,11 +49,11 @@ def taken_out(spec: bytes) -> Taken:
     labels, annotations = (
         spelling.texts(bytes(metadata.pop(part)) if part in metadata else None) for part in ("labels", "annotations")
     )
-    own = any(name in labels for name in (*_OF_NAME, *_OF_UID))
+    own = any(name in labels for name in (*JOB_NAME_LABELS, *JOB_UID_LABELS))
     if own or any(name in of_spec for name in _SELECTING) or not metadata.keys() <= _OF_METADATA:
         raise ValueError("the selector is checked against the labels")
     values = tuple(map(msgspec.json.encode, annotations.values()))
-    if not all(map(is_good_value, labels.values())) or sum(map(len, values)) > _ANNOTATIONS_MAX_BYTES:
+    if not all(map(is_good_value, labels.values())) or sum(map(len, values)) > ANNOTATIONS_MAX_BYTES:
         raise ValueError("a value needs a closer look")
     parts = (("spec", of_spec), ("template", template), ("metadata", metadata))
     return Taken(
@@ -73,5 +72,5 @@ def mark(job: Object, taken: Taken, *, value: str, name: str, uid: str) -> None:
     for place, (part, one) in enumerate(names):
         metadata[part][one] = f"{value}{place}"
     for labels in (metadata["labels"], job["spec"]["selector"]["matchLabels"]):
-        labels.update({one: name for one in _OF_NAME if labels.get(one) == own["name"]})
-        labels.update({one: uid for one in _OF_UID if labels.get(one) == own["uid"]})
+        labels.update({one: name for one in JOB_NAME_LABELS if labels.get(one) == own["name"]})
+        labels.update({one: uid for one in JOB_UID_LABELS if labels.get(one) == own["uid"]})

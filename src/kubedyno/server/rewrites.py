@@ -20,7 +20,7 @@ import msgspec
 
 from kubedyno.kube import codec
 from kubedyno.kube.resources import JOBS, NAMESPACES, NODES, PODS
-from kubedyno.server import cutting, leaves, patterns
+from kubedyno.server import cutting, leaves, patterns, spelling
 from kubedyno.server.cutting import Parts, cut
 from kubedyno.server.leaves import Frame, Leaves
 from kubedyno.server.memory import Memory
@@ -63,7 +63,7 @@ def _node_spec_key(spec: bytes) -> tuple[bytes, tuple[bytes, ...]]:
 
 def _job_spec_key(spec: bytes) -> tuple[bytes, tuple[bytes, ...]]:
     """What the status of a Job depends on in its spec: not on its pods, nor on how they are found."""
-    rest = [(name, value) for name, value in _members.decode(spec).items() if name not in _OF_ITS_PODS]
+    rest = [(name, value) for name, value in spelling.members(spec).items() if name not in _OF_ITS_PODS]
     return b",".join([b'"%b":%b' % (name.encode(), value) for name, value in rest]), ()
 
 
@@ -108,7 +108,6 @@ class _Labelling(msgspec.Struct):
     metadata: _LabelsPatch
 
 
-_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _labellings = msgspec.json.Decoder(_Labelling)
 _texts_by_name = msgspec.json.Decoder(dict[str, str])
 

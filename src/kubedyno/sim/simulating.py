@@ -5,6 +5,7 @@ a cluster, where each holds some of the shards.
 """
 
 import asyncio
+import functools
 import itertools
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import aclosing
@@ -83,16 +84,9 @@ async def simulate(
     `manages` says by name which nodes are ours, where that is not decided by shards; then the rest of the cluster is
     left alone. Without it all are.
     """
+    play = functools.partial(_play, client, simulation, instruments, clock=clock, lease_client=lease_client)
     if not simulation.shards:
-        await _play(
-            client,
-            simulation,
-            instruments,
-            clock=clock,
-            lease_client=lease_client,
-            manages=manages,
-            leads=manages is None,
-        )
+        await play(manages=manages, leads=manages is None)
         return
     async with (
         taking_part(lease_client or client, me=simulation.member, shards=simulation.shards, clock=clock) as election,
@@ -114,16 +108,7 @@ async def simulate(
                 return shard_of(node, simulation.shards) in held
 
             # What is one for the whole cluster, not for its nodes, is done by whoever holds the first shard.
-            work = _play(
-                client,
-                simulation,
-                instruments,
-                clock=clock,
-                lease_client=lease_client,
-                manages=manages,
-                leads=0 in held,
-            )
-            playing = group.create_task(work, name="play our shards")
+            playing = group.create_task(play(manages=manages, leads=0 in held), name="play our shards")
 
 
 async def _play(

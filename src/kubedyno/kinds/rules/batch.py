@@ -14,6 +14,7 @@ from kubedyno.kinds.rules.schedules import schedule_problems, zone_problems
 from kubedyno.kinds.rules.selectors import compiled, has_impossible_value, selector_problems
 from kubedyno.kinds.rules.texts import byte_length, dns1123_label
 from kubedyno.kinds.rules.workload_templates import template_labels, unmatched_labels
+from kubedyno.kinds.strategies.workloads import JOB_NAME_LABELS, JOB_UID_LABELS
 from kubedyno.kube.codec import Object
 from kubedyno.kube.meta import copied, is_condition_true
 from kubedyno.kube.problems import Problem, invalid, not_supported, required, too_long
@@ -24,8 +25,6 @@ _MANY_COMPLETIONS: Final = 100_000
 _MOST_WITH_MANY: Final = 10_000
 _MANAGED_BY_LIMIT: Final = 63
 _CRON_JOB_NAME_LIMIT: Final = 52
-_UID_LABELS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
-_NAME_LABELS: Final = ("job-name", "batch.kubernetes.io/job-name")
 
 
 # --- Job ------------------------------------------------------------------------------------------------------
@@ -58,7 +57,7 @@ def _generated_selector(obj: Object, spec: Object, *, prefixed: bool) -> Iterato
         yield required("metadata.uid")
     kinds = (0, 1) if prefixed else (0,)
     expected = {
-        label: value for kind in kinds for label, value in ((_UID_LABELS[kind], uid), (_NAME_LABELS[kind], name))
+        label: value for kind in kinds for label, value in ((JOB_UID_LABELS[kind], uid), (JOB_NAME_LABELS[kind], name))
     }
     labels = template_labels(spec)
     for label, value in expected.items():
@@ -182,7 +181,7 @@ def _restart_policy(spec: Object, path: str) -> Iterator[Problem]:
 def _job_update(new: Object, old: Object) -> Iterator[Problem]:
     spec, before = new.get("spec") or {}, old.get("spec") or {}
     had = template_labels(before)
-    prefixed = _UID_LABELS[1] in had and _NAME_LABELS[1] in had
+    prefixed = JOB_UID_LABELS[1] in had and JOB_NAME_LABELS[1] in had
     any_value = has_impossible_value(before.get("selector"))
     yield from _whole_job(new, prefixed=prefixed, any_value=any_value)
     # The server goes over the spec twice.

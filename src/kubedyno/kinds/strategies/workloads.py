@@ -5,8 +5,8 @@ from kubedyno.kinds.strategies.strategy import Occasion, Strategy
 from kubedyno.kube.codec import Object
 from kubedyno.kube.meta import annotations as annotations_of
 
-_NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
-_UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
+JOB_NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
+JOB_UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 
 
 def _create_job(job: Object, _occasion: Occasion) -> None:
@@ -18,8 +18,8 @@ def _create_job(job: Object, _occasion: Occasion) -> None:
     template = spec.get("template") or {}
     # A label of the user's that says something else stays, and is refused by the rules.
     labels = {
-        **dict.fromkeys(_NAME_LABELS, metadata.get("name", "")),
-        **dict.fromkeys(_UID_LABELS, metadata["uid"]),
+        **dict.fromkeys(JOB_NAME_LABELS, metadata.get("name", "")),
+        **dict.fromkeys(JOB_UID_LABELS, metadata["uid"]),
         **((template.get("metadata") or {}).get("labels") or {}),
     }
     selector = spec.get("selector") or {}
@@ -27,7 +27,7 @@ def _create_job(job: Object, _occasion: Occasion) -> None:
         **spec,
         "selector": {
             **selector,
-            "matchLabels": {_UID_LABELS[1]: metadata["uid"], **(selector.get("matchLabels") or {})},
+            "matchLabels": {JOB_UID_LABELS[1]: metadata["uid"], **(selector.get("matchLabels") or {})},
         },
         "template": {**template, "metadata": {**(template.get("metadata") or {}), "labels": labels}},
     }

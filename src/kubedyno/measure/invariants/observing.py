@@ -1,12 +1,12 @@
 """Watching a cluster for broken rules and for the lives of its pods, beside a recorder of some of its kinds."""
 
-import contextlib
 import random
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
 from kubedyno.client.rest import Client
+from kubedyno.client.versions import first_served
 from kubedyno.client.watching import ChangeType
 from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import (
@@ -22,7 +22,6 @@ from kubedyno.kube.resources import (
     RESOURCE_CLAIMS,
     RESOURCE_SLICES,
     Resource,
-    UnknownResource,
 )
 from kubedyno.measure.following import Following, following
 from kubedyno.measure.invariants import reading
@@ -134,14 +133,7 @@ def beside(recorded: Sequence[Followed], namespace: str | None, topologies: Iter
 
 async def served_topologies(client: Client) -> list[Resource]:
     """Of each kind of topology the newest version that the server has; the oldest where it has none, as yet."""
-    return [await _served(client, versions) for versions in reading.TOPOLOGIES]
-
-
-async def _served(client: Client, versions: Sequence[Resource]) -> Resource:
-    for one in versions[:-1]:
-        with contextlib.suppress(UnknownResource):
-            return await client.resource(one.api_version, one.kind)
-    return versions[-1]
+    return [await first_served(client, versions[:-1]) or versions[-1] for versions in reading.TOPOLOGIES]
 
 
 @asynccontextmanager

@@ -154,8 +154,14 @@ def _requests(zones: Zones, demand: Demand) -> tuple[Request, ...]:
 
 
 def _wanted(zones: Zones, request: Request) -> _Wanted:
-    columns = {name: column for column, name in enumerate(zones.resources)}
+    columns = _columns(zones.resources)
     return tuple((columns[name], amount) for name, amount in request.amounts if name in columns)
+
+
+@functools.lru_cache(maxsize=_CACHED)
+def _columns(resources: tuple[str, ...]) -> dict[str, int]:
+    """Shared: do not change it."""
+    return {name: column for column, name in enumerate(resources)}
 
 
 def _less(row: Sequence[int], taken: Iterable[tuple[int, int]]) -> tuple[int, ...]:

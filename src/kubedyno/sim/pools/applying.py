@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from kubedyno.client.rest import Client
+from kubedyno.client.versions import first_served
 from kubedyno.controllers.stamps import seconds_text
 from kubedyno.kit.errors import UsageError
 from kubedyno.kit.nearest import suggestion
 from kubedyno.kube.codec import Object
-from kubedyno.kube.resources import CONFIG_MAPS, NODES, UnknownResource
+from kubedyno.kube.resources import CONFIG_MAPS, NODES
 from kubedyno.sim import marks
 from kubedyno.sim.pools import definitions, ranges, topology
 from kubedyno.sim.pools.arriving import arrivals
@@ -211,13 +212,5 @@ async def _topologies(client: Client, pool: Pool) -> list[Object]:
     """The Topology objects of the pool for the schedulers whose API this cluster has."""
     if pool.topology is None:
         return []
-    served = set()
-    for versions in topology.KINDS:
-        for one in versions:
-            try:
-                await client.resource(one.api_version, one.kind)
-            except UnknownResource:
-                continue
-            served.add((one.api_version, one.kind))
-            break
-    return topology.documents(pool, served)
+    newest = [await first_served(client, versions) for versions in topology.KINDS]
+    return topology.documents(pool, {(one.api_version, one.kind) for one in newest if one is not None})
