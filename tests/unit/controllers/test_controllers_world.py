@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kubedyno.client.errors import ApiError
+from kubedyno.client.rest import Client
 from kubedyno.controllers.jobs.ledger import TRACKING
 from kubedyno.controllers.settings import ControllerSettings
 from kubedyno.kit.clock import rfc3339
@@ -238,6 +239,39 @@ def test_a_silent_node_is_tainted_and_emptied(world: Run) -> None:
     assert 40 <= tainted_s <= 51
     assert 299 <= evicted_s - tainted_s <= 302
     assert evicted == ["evicted"]
+
+
+def test_a_write_of_others_does_not_put_off_that_a_silent_node_is_emptied(
+    world: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused: list[str] = []
+    patch = Client.patch
+
+    async def patch_late(self: Client, resource: Any, name: str, body: Any, **options: Any) -> Object:
+        added = (body.get("spec") or {}).get("taints") or ()
+        if not refused and any(taint["effect"] == "NoExecute" for taint in added):
+            refused.append(name)
+            await patch(self, NODES, name, {"metadata": {"annotations": {"somebody": "was faster"}}}, kind="merge")
+        return await patch(self, resource, name, body, **options)
+
+    async def play(world: Any) -> float:
+        async def heartbeat() -> None:
+            while True:
+                await renew(world, "alive")
+                await world.clock.sleep(10)
+
+        beating = asyncio.create_task(heartbeat())
+        for name in ("alive", "silent"):
+            await world.create(node(name))
+        await world.until(NODES, lambda nodes: ("unreachable", "NoSchedule") in taints(nodes, "silent"))
+        begun_s = world.passed_s()
+        await world.until(NODES, lambda nodes: ("unreachable", "NoExecute") in taints(nodes, "silent"))
+        beating.cancel()
+        return float(world.passed_s() - begun_s)
+
+    monkeypatch.setattr(Client, "patch", patch_late)
+    assert world(play, settings=ControllerSettings(node_grace_s=40)) <= 1
+    assert refused == ["silent"]
 
 
 def test_no_node_is_emptied_when_all_are_silent(world: Run) -> None:

@@ -20,6 +20,7 @@ COMPONENT = "node-controller"
 
 _LEASES = "kube-node-lease"
 _WORKERS = 8
+_ATTEMPTS = 5
 
 _OLD_LABELS = {
     "kubernetes.io/os": "beta.kubernetes.io/os",
@@ -154,27 +155,31 @@ class NodeLifecycleController:
 
     async def _swap_eviction_taints(self, node: Object, per_s: float, *, cut_off: bool) -> None:
         now_ns = self._engine.now_ns()
-        if cut_off:
-            wanted: taints.Taints | None = [
-                taint
-                for taint in taints.of_node(node)
-                if taint["effect"] != "NoExecute" or not taints.is_of_health(taint)
-            ]
-            if wanted == taints.of_node(node):
+        may_add = False
+        if not cut_off and taints.needs_eviction_taint(node):
+            allowance = self._allowances.setdefault(taints.zone_of(node), _Allowance(1.0, now_ns))
+            may_add = allowance.take(per_s, now_ns)
+        # The taint of the same condition that keeps new pods away is written at the same moment, so that a conflict is
+        # the rule here; as in Kubernetes it costs another attempt, not another allowance.
+        for _ in range(_ATTEMPTS):
+            wanted = (
+                taints.without_evictions(node) if cut_off else taints.by_readiness(node, may_add=may_add, now_ns=now_ns)
+            )
+            if wanted is None:
                 return
-        else:
-            may_add = False
-            if taints.needs_eviction_taint(node):
-                zone = taints.zone_of(node)
-                allowance = self._allowances.setdefault(zone, _Allowance(1.0, now_ns))
-                may_add = allowance.take(per_s, now_ns)
-            wanted = taints.by_readiness(node, may_add=may_add, now_ns=now_ns)
-        if wanted is not None:
             try:
                 await self._write_taints(node, wanted)
             except ApiError as error:
-                if not error.is_conflict and not error.is_not_found:
+                if not error.is_conflict:
                     raise
+            else:
+                return
+            try:
+                node = await self._engine.client.get(NODES, name(node))
+            except ApiError as error:
+                if not error.is_not_found:
+                    raise
+                return
 
     async def _write_taints(self, node: Object, wanted: taints.Taints) -> None:
         version = node["metadata"]["resourceVersion"]

@@ -66,6 +66,12 @@ def by_readiness(node: Object, *, may_add: bool, now_ns: int) -> Taints | None:
     return _swapped(of_node(node), "NoExecute", [key] if key else [], frozenset({NOT_READY, UNREACHABLE}), now_ns)
 
 
+def without_evictions(node: Object) -> Taints | None:
+    """All but those by which a node's pods are evicted for its health; None: it has none of them."""
+    kept = [taint for taint in of_node(node) if taint["effect"] != "NoExecute" or not is_of_health(taint)]
+    return kept if kept != of_node(node) else None
+
+
 def is_of_health(taint: Mapping[str, Any]) -> bool:
     """Whether the taint tells of a node that is not ready or not reached."""
     return taint["key"] in {NOT_READY, UNREACHABLE}
