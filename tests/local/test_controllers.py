@@ -799,6 +799,11 @@ async def disruption_budgets_are_counted(place: Place) -> dict[str, Any]:
         budget("jobs", maxUnavailable=1, selector={"matchLabels": {"job-name": "j"}}),
     ):
         await place.create(body)
+    # A budget whose first look fails has observed no generation, so each must have had its look before the pods come.
+    await place.until(
+        POD_DISRUPTION_BUDGETS,
+        lambda found: [entry.get("status", {}).get("observedGeneration") for entry in found] == [1] * 4,
+    )
     await place.create(app("ReplicaSet", replicas=3))
     await place.create(job(template={"metadata": {}, "spec": template()["spec"]}))
     solo = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "solo", "labels": {"app": "solo"}}}

@@ -70,8 +70,12 @@ async def test_queues_take_back_what_is_theirs(lab: RunningLab) -> None:
         )
         left = Counter(one["metadata"]["labels"]["kubedyno/workload"] for one in found.items)
     assert left == {"b": 2, "a0": 4, "a1": 4}
-    evicted = [one for one in (await client.list_all(CORE_EVENTS)).items if one["reason"] == "Evict"]
-    assert {one["involvedObject"]["name"] for one in evicted} == {"a2", "a3"}
+    async with Informer(client, CORE_EVENTS, field_selector="reason=Evict") as told:
+        await told.wait_until(
+            lambda seen: {one["involvedObject"]["name"] for one in seen.items} == {"a2", "a3"},
+            timeout_s=60,
+            what="events about both victims",
+        )
     await create(client, *REFERENCE.objects(Workload(name="more", queue="qb", pods=3, gpus=8)))
     async with Informer(client, KAI_POD_GROUPS, namespace="default") as groups:
         await groups.wait_until(
