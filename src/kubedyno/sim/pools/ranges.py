@@ -1,4 +1,8 @@
-"""Ranges of pod addresses: one /24 of 10.0.0.0/8 for each node, never one that another node has."""
+"""Ranges of pod addresses: one /24 for each node, never one that another node has.
+
+They are cut from 10.0.0.0/8 and, in a cluster with more nodes than that has room for, from 240.0.0.0/8: the reserved
+addresses that clouds, too, give the pods of clusters that have used up the private ones.
+"""
 
 from collections.abc import Container, Iterator
 from ipaddress import IPv4Address, IPv4Network, ip_network
@@ -7,17 +11,21 @@ from typing import Final
 from kubedyno.kit.errors import UsageError
 from kubedyno.kube.codec import Object
 
-COUNT: Final = 65536
+_NETWORKS: Final = (IPv4Network("10.0.0.0/8"), IPv4Network("240.0.0.0/8"))
+_SLOT_BITS: Final = 8
+_SLOTS_EACH: Final = 1 << 16
+
+COUNT: Final = len(_NETWORKS) * _SLOTS_EACH
 """How many nodes can have one."""
 
-_NETWORK: Final = IPv4Network("10.0.0.0/8")
-_SLOT_BITS: Final = 8
+_FIRST_BYTES: Final = tuple(network.network_address.packed[0] for network in _NETWORKS)
 _ADDRESSES_FROM: Final = int(IPv4Address("172.16.0.1"))
 
 
 def cidr(slot: int) -> str:
     """The range with the number `slot`."""
-    return f"10.{slot >> _SLOT_BITS}.{slot & 255}.0/24"
+    network, place = divmod(slot, _SLOTS_EACH)
+    return f"{_FIRST_BYTES[network]}.{place >> 8}.{place & 255}.0/24"
 
 
 def spec_of(slot: int) -> Object:
@@ -43,12 +51,15 @@ def slots(text: str) -> range:
         network = ip_network(text, strict=False)
     except ValueError:
         return range(0)
-    if not isinstance(network, IPv4Network) or not network.overlaps(_NETWORK):
+    if not isinstance(network, IPv4Network):
         return range(0)
-    start = int(_NETWORK.network_address)
-    first = max(int(network.network_address), start) - start
-    last = min(int(network.broadcast_address), int(_NETWORK.broadcast_address)) - start
-    return range(first >> _SLOT_BITS, (last >> _SLOT_BITS) + 1)
+    touched = []
+    for place, ours in enumerate(_NETWORKS):
+        start, end = int(ours.network_address), int(ours.broadcast_address)
+        first = (max(int(network.network_address), start) - start) >> _SLOT_BITS
+        last = (min(int(network.broadcast_address), end) - start) >> _SLOT_BITS
+        touched += [place * _SLOTS_EACH + slot for slot in (first, last) if network.overlaps(ours)]
+    return range(touched[0], touched[-1] + 1) if touched else range(0)
 
 
 def free(taken: Container[int], *, highest_first: bool = False) -> Iterator[int]:
@@ -56,5 +67,6 @@ def free(taken: Container[int], *, highest_first: bool = False) -> Iterator[int]
     numbers = range(COUNT)
     yield from (slot for slot in (reversed(numbers) if highest_first else numbers) if slot not in taken)
     raise UsageError(
-        f"all {COUNT} ranges of pod addresses in {_NETWORK} are taken: ask for fewer nodes, or delete a pool"
+        f"all {COUNT} ranges of pod addresses in {' and '.join(map(str, _NETWORKS))} are taken: "
+        "ask for fewer nodes, or delete a pool"
     )

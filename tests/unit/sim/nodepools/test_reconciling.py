@@ -356,7 +356,7 @@ def test_nodes_of_the_kwok_operator_are_taken_over(world: InWorld, pool: MakePoo
 
 def test_pools_have_no_range_of_addresses_in_common(world: InWorld, pool: MakePool) -> None:
     async def play(there: Any) -> None:
-        other = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "spec": {"podCIDR": "10.255.254.0/24"}}
+        other = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "spec": {"podCIDR": "240.255.254.0/24"}}
         await there.client.create(NODES, other)
         for number in range(8):
             await there.client.create(NODE_POOLS, pool(4, name=f"p{number}"))

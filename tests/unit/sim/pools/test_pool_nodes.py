@@ -168,7 +168,7 @@ def test_every_node_has_addresses_of_its_own() -> None:
 
     slots = range(ranges.COUNT)
     assert len({ranges.cidr(slot) for slot in slots}) == len({own(slot) for slot in slots}) == len(slots)
-    for slot in (0, 255, 256, 65535):
+    for slot in (0, 255, 256, 65535, 65536, 131071):
         assert ranges.of_node({"spec": ranges.spec_of(slot)}) == range(slot, slot + 1)
         assert ipaddress.ip_address(own(slot)) in ipaddress.ip_network("172.16.0.0/12")
     assert not ranges.of_node({})
@@ -182,6 +182,7 @@ def test_every_node_has_addresses_of_its_own() -> None:
         (["10.0.0.0/23"], [2, 3, 4]),
         (["10.0.1.128/25"], [0, 2, 3]),
         (["10.0.0.0/9"], [32768, 32769, 32770]),
+        (["10.0.0.0/8", "240.0.1.0/24"], [65536, 65538, 65539]),
         (["192.168.0.0/24", "fd00::/64", "nonsense"], [0, 1, 2]),
     ],
 )
@@ -191,16 +192,18 @@ def test_ranges_that_others_have_are_left_out(taken: list[str], first: list[int]
 
 
 def test_ranges_may_come_from_the_end() -> None:
-    free = ranges.free({65534}, highest_first=True)
-    assert [next(free), next(free)] == [65535, 65533]
+    free = ranges.free({131070}, highest_first=True)
+    assert [next(free), next(free)] == [131071, 131069]
+    assert ranges.cidr(131071) == "240.255.255.0/24"
 
 
 @pytest.mark.parametrize("highest_first", [False, True])
 def test_no_range_is_left_when_all_are_taken(*, highest_first: bool) -> None:
     with pytest.raises(UsageError) as caught:
-        next(ranges.free(ranges.slots("10.0.0.0/8"), highest_first=highest_first))
+        next(ranges.free(ranges.slots("0.0.0.0/0"), highest_first=highest_first))
     assert str(caught.value) == (
-        "all 65536 ranges of pod addresses in 10.0.0.0/8 are taken: ask for fewer nodes, or delete a pool"
+        "all 131072 ranges of pod addresses in 10.0.0.0/8 and 240.0.0.0/8 are taken: "
+        "ask for fewer nodes, or delete a pool"
     )
     assert caught.value.exit_code == 2
 

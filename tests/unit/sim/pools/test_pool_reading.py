@@ -78,7 +78,7 @@ LABEL = (
         ("gpus: {model: H100, count: -8}", "pool p: gpus.count: -8 is less than nothing; write 0 or more"),
         ("pods: -1", "pool p: pods: -1 is less than nothing; write 0 or more"),
         ("count: many", "pool p: count: expected `int | null`, got `str`"),
-        ("count: 65537", "pool p: count: 65537 nodes are too many; a cluster has at most 65536"),
+        ("count: 131073", "pool p: count: 131073 nodes are too many; a cluster has at most 131072"),
         ("cpu: lots", "pool p: cpu: 'lots' is no quantity: write it like 500m, 2, 1.5Gi or 12e3"),
         ("memory: 5GB", "pool p: memory: '5GB' is no quantity: "),
         ("resources: {rdma/hca: x}", "pool p: resources.rdma/hca: 'x' is no quantity: "),
