@@ -13,6 +13,7 @@ import msgspec
 from kubedyno.client.rest import Client
 from kubedyno.kit import tasks
 from kubedyno.kit.clock import Clock
+from kubedyno.plane.supervision import Supervisor
 
 
 class Ground(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,6 +23,8 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     """It writes in the name of the activity's program."""
     clock: Clock
     seed: int
+    supervisor: Supervisor | None = None
+    """For activities that are made of processes."""
 
 
 class Activity(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,15 +44,22 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
     """Loopback ports that it listens on, by purpose."""
     audit: Callable[[], Mapping[str, float]] | None = None
     """How well it keeps up, by name; None: it does not say."""
+    instruments: object = None
+    """What can be seen of it while it runs, for whoever knows what it is."""
+    programs: tuple[str, ...] = ()
+    """Names in the catalogue of programs that it starts."""
 
 
 class Activities:
     """The running activities of one lab."""
 
-    def __init__(self, client: Client, *, clock: Clock, seed: int, group: asyncio.TaskGroup) -> None:
+    def __init__(
+        self, client: Client, *, clock: Clock, seed: int, group: asyncio.TaskGroup, supervisor: Supervisor | None = None
+    ) -> None:
         self._client = client
         self._clock = clock
         self._seed = seed
+        self._supervisor = supervisor
         self._group = group
         self._known: dict[str, Activity] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -63,7 +73,12 @@ class Activities:
         """Start activities; one that fails ends the block that owns them all."""
         for activity in activities:
             self._known[activity.name] = activity
-            ground = Ground(client=self._client.known_as(activity.program), clock=self._clock, seed=self._seed)
+            ground = Ground(
+                client=self._client.known_as(activity.program),
+                clock=self._clock,
+                seed=self._seed,
+                supervisor=self._supervisor,
+            )
             self._tasks[activity.name] = self._group.create_task(activity.run(ground), name=activity.name)
 
     async def stop(self, names: Iterable[str]) -> None:
@@ -81,10 +96,12 @@ class Activities:
 
 
 @contextlib.asynccontextmanager
-async def hosting(client: Client, *, clock: Clock, seed: int) -> AsyncIterator[Activities]:
-    """Activities for the duration of the block."""
+async def hosting(
+    client: Client, *, clock: Clock, seed: int, supervisor: Supervisor | None = None
+) -> AsyncIterator[Activities]:
+    """Activities for the duration of the block; `supervisor` has the processes that they start."""
     async with tasks.owning() as group:
-        activities = Activities(client, clock=clock, seed=seed, group=group)
+        activities = Activities(client, clock=clock, seed=seed, group=group, supervisor=supervisor)
         try:
             yield activities
         finally:

@@ -1,6 +1,7 @@
 """kube-apiserver as components, configured as in production: TLS, client certificates, Node and RBAC authorisation."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from kubedyno.plane import etcd
 from kubedyno.plane.component import Component, File, Probe, flags
@@ -44,6 +45,11 @@ def url(component: Component) -> str:
     return f"https://{LOOPBACK}:{component.ports['secure']}"
 
 
+def audit_log_of(site: Site, name: str) -> Path:
+    """Where an API server keeps its audit log, if it does."""
+    return site.folder / "logs" / f"{name}-audit.jsonl"
+
+
 def _server(
     site: Site, name: str, stores: tuple[Component, ...], runtime_config: Mapping[str, str], *, audit_log: bool
 ) -> Component:
@@ -82,7 +88,7 @@ def _server(
     if audit_log:
         options |= {
             "audit-policy-file": str(policy),
-            "audit-log-path": str(site.folder / "logs" / f"{name}-audit.jsonl"),
+            "audit-log-path": str(audit_log_of(site, name)),
             "audit-log-maxsize": 1000,
         }
     return Component(

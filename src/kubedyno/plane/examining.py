@@ -19,7 +19,9 @@ from kubedyno.client.access import Access
 from kubedyno.client.rest import Client
 from kubedyno.kit.errors import EngineError
 from kubedyno.kit.units import format_bytes
+from kubedyno.plane.failures import complaint
 from kubedyno.plane.finding import Found, Missing
+from kubedyno.plane.layout import log_file
 from kubedyno.plane.ports import LOOPBACK
 from kubedyno.plane.programs import PROGRAMS, required_go
 from kubedyno.plane.provisioning import inspect
@@ -63,11 +65,14 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     go: str | None
     """Version and path of a usable Go."""
     programs: tuple[Found | Missing, ...]
+    complaints: dict[str, str] = {}
+    """Why the last build of a program that is not there failed, by its name."""
 
 
 async def gather(*, cache: Path, state: Path, bin_dir: Path | None, env: Mapping[str, str]) -> Facts:
     """Ask the machine; nothing is installed or changed."""
     toolchain = await find_toolchain(cache=cache, env=env)
+    programs = tuple(await inspect(tuple(PROGRAMS), bin_dir=bin_dir, cache=cache, env=env))
     return Facts(
         python=platform.python_version(),
         system=f"{platform.system()} {platform.release()} {platform.machine()}",
@@ -78,7 +83,12 @@ async def gather(*, cache: Path, state: Path, bin_dir: Path | None, env: Mapping
         processes=resource.getrlimit(resource.RLIMIT_NPROC)[0],
         loopback_problem=_loopback_problem(),
         go=f"{toolchain.version} ({toolchain.go})" if toolchain else None,
-        programs=tuple(await inspect(tuple(PROGRAMS), bin_dir=bin_dir, cache=cache, env=env)),
+        programs=programs,
+        complaints={
+            item.name: said
+            for item in programs
+            if isinstance(item, Missing) and (said := complaint(log_file(PROGRAMS[item.name], cache)))
+        },
     )
 
 
@@ -134,18 +144,19 @@ def judge(facts: Facts) -> list[Finding]:
             value=f"none from {required_go()} on; `kubedyno setup` brings its own when it has to build",
         )
     )
-    findings += [_program(item) for item in facts.programs]
+    findings += [_program(item, facts.complaints.get(item.name, "")) for item in facts.programs]
     return findings
 
 
-def _program(item: Found | Missing) -> Finding:
+def _program(item: Found | Missing, failure: str) -> Finding:
     if isinstance(item, Found):
         return Finding(name=item.name, state="ok", value=f"{item.version} from {item.source}: {item.path}")
     passed_over = f" (passed over: {'; '.join(item.skipped)})" if item.skipped else ""
+    failed = f"; it could not be built: {failure}" if failure else ""
     return Finding(
         name=item.name,
         state="warning",
-        value=f"{item.version} is not there{passed_over}",
+        value=f"{item.version} is not there{passed_over}{failed}",
         fix=f"`kubedyno setup {item.name}`",
     )
 

@@ -26,6 +26,11 @@ _NOISE = re.compile(r"^(# \S+|go: (downloading|finding|extracting) .*|\s*at .*|\
 
 def explain(log: Path) -> str:
     """A part of a sentence: the cause and what to do about it, and where the whole log is."""
+    return complaint(log) or f"it printed nothing (log: {log})"
+
+
+def complaint(log: Path) -> str:
+    """The same, and empty where the log says nothing: a tool that succeeds prints its progress at most."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, file.seek(0, 2) - _TAIL_BYTES))
@@ -37,5 +42,5 @@ def explain(log: Path) -> str:
         telling = [line for line in lines if pattern.search(line)]
         if telling:
             return f"{cause} ({telling[-1]}; log: {log})"
-    said = "; ".join(lines[-_LINES:]) or "it printed nothing"
-    return f"{said} (log: {log})"
+    said = "; ".join(lines[-_LINES:])
+    return f"{said} (log: {log})" if said else ""

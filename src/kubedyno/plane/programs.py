@@ -7,7 +7,7 @@ Programs are known by their installed names only: KAI's `scheduler` is `kai-sche
 program called `scheduler` on somebody's PATH is never mistaken for it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -94,6 +94,8 @@ def _kubernetes_stamps(version: str) -> tuple[str, ...]:
 
 
 _KUBERNETES = Group(name="kubernetes", module="k8s.io/kubernetes", version="v1.36.3", folder="kubernetes")
+# A module of its own: it needs more than the control plane, whose programs need not be built anew for it.
+_KUBEMARK = Group(name="kubemark", module="k8s.io/kubernetes", version="v1.36.3", folder="kubemark")
 _KWOK = Group(name="kwok", module="sigs.k8s.io/kwok", version="v0.8.0", folder="kubernetes")
 _ETCD = Group(name="etcd", module="go.etcd.io/etcd/server/v3", version="v3.6.16", folder="etcd")
 _KAI = Group(
@@ -126,6 +128,13 @@ _KUEUE = Group(
     folder="kueue",
     assets=(Asset(source="config/components/crd/bases/*.yaml"),),
 )
+# A real exporter, to hold the simulated ones against.
+_EXPORTER = Group(
+    name="resource-topology-exporter",
+    module="github.com/k8stopologyawareschedwg/resource-topology-exporter",
+    version="v0.24.0",
+    folder="resource-topology-exporter",
+)
 
 # The Kubernetes libraries that scheduler-plugins v0.34.7 is built with (the `replace` lines of its go.mod).
 _SCHEDULER_PLUGINS_KUBERNETES = "v1.34.4"
@@ -153,6 +162,38 @@ _KAI_EDITS = (
         old='http.ListenAndServe(fmt.Sprintf(":%d", so.PluginServerPort), mux)',
         new='http.ListenAndServe(fmt.Sprintf("127.0.0.1:%d", so.PluginServerPort), mux)',
         why="the plugin server listens on all interfaces and has a flag for the port only",
+    ),
+)
+
+# The lab's folder is the working directory of its processes; the detour keeps paths of sockets below 108 bytes.
+_KUBEMARK_EDITS = (
+    Edit(
+        file="pkg/kubemark/hollow_kubelet.go",
+        old='c.Address = "0.0.0.0"',
+        new='c.Address = "127.0.0.1"',
+        why="a hollow kubelet listens on all interfaces and has flags for its ports only",
+    ),
+    Edit(
+        file="pkg/kubemark/hollow_kubelet.go",
+        old='utils.MakeTempDirOrDie("hollow-kubelet.", "")',
+        new='utils.MakeTempDirOrDie("hollow-kubelet.", "/proc/self/cwd")',
+        why="its folder is in /tmp, whatever TMPDIR says, and stays there when it ends",
+    ),
+    Edit(
+        file="cmd/kubemark/app/hollow_node.go",
+        old="endpoint, err := fakeremote.GenerateEndpoint()",
+        new='endpoint, err := fmt.Sprintf("unix:///proc/self/cwd/hollow-runtime.%d.sock", config.KubeletPort)'
+        ", error(nil)",
+        why="the socket of its container runtime is in /tmp and stays there when it ends",
+    ),
+)
+
+_EXPORTER_EDITS = (
+    Edit(
+        file="pkg/resourcemonitor/resourcemonitor.go",
+        old="GetMemoryResourceCounters(sysinfo.Handle{})",
+        new='GetMemoryResourceCounters(sysinfo.Handle{Root: strings.TrimSuffix(rm.args.SysfsRoot, "/sys")})',
+        why="it reads the memory of the machine that it runs on, whatever its flag for sysfs says",
     ),
 )
 
@@ -186,7 +227,7 @@ def _kai(name: str, *, build_s: float) -> Program:
 
 
 GROUPS: dict[str, Group] = {
-    group.name: group for group in (_ETCD, _KUBERNETES, _KWOK, _KAI, _SCHEDULER_PLUGINS, _KUEUE)
+    group.name: group for group in (_ETCD, _KUBERNETES, _KWOK, _KAI, _SCHEDULER_PLUGINS, _KUEUE, _KUBEMARK, _EXPORTER)
 }
 
 # In building order: what a first lab needs comes first.
@@ -240,6 +281,30 @@ PROGRAMS: dict[str, Program] = {
             build_s=223,
             ldflags=(_stamp("sigs.k8s.io/kueue/pkg/version.GitVersion", _KUEUE.version),),
         ),
+        Program(
+            name="kubemark",
+            group="kubemark",
+            package="k8s.io/kubernetes/cmd/kubemark",
+            version=_KUBEMARK.version,
+            build_s=57,
+            ldflags=_kubernetes_stamps(_KUBEMARK.version),
+            version_args=("--version",),
+            version_pattern=r"Kubernetes (v\S+)",
+            edits=_KUBEMARK_EDITS,
+            stock=False,
+        ),
+        Program(
+            name="resource-topology-exporter",
+            group="resource-topology-exporter",
+            package=f"{_EXPORTER.module}/cmd/resource-topology-exporter",
+            version=_EXPORTER.version,
+            build_s=120,
+            ldflags=(_stamp(f"{_EXPORTER.module}/pkg/version.version", _EXPORTER.version),),
+            version_args=("--version",),
+            version_pattern=r"resource-topology-exporter (v\d\S*)",
+            edits=_EXPORTER_EDITS,
+            stock=False,
+        ),
     )
 }
 
@@ -275,11 +340,11 @@ def minor(version: str) -> tuple[str, ...]:
     return tuple(version.removeprefix("v").split(".")[:2])
 
 
-def required_go(folders: Sequence[str] = ("etcd", "kubernetes", "kai", "scheduler-plugins", "kueue")) -> str:
+def required_go() -> str:
     """The newest `go` directive of the pinned modules (`1.26.0`): older toolchains cannot build them."""
     directives = [
         line.split()[1]
-        for folder in folders
+        for folder in {group.folder for group in GROUPS.values()}
         for line in (GOMODS / folder / "go.mod").read_text().splitlines()
         if line.startswith("go ")
     ]

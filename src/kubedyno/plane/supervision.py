@@ -154,6 +154,14 @@ class Supervisor:
         self._expected_to_end.add(name)
         self._processes[name].send(signal.SIGKILL)
 
+    def spare(self, names: Iterable[str]) -> None:
+        """From now on the end of these is no failure of the lab; one that is started again counts as before."""
+        self._expected_to_end |= set(names)
+
+    def claim(self, names: Iterable[str]) -> None:
+        """From now on the end of these is a failure of the lab again."""
+        self._expected_to_end -= set(names)
+
     async def stop_all(self) -> None:
         """Stop everything, dependants first."""
         await self.stop(list(self._components))

@@ -86,6 +86,25 @@ async def test_the_machine_is_asked_and_nothing_is_made(tmp_path: Path) -> None:
     assert set(facts.disk_free_bytes) == {str(tmp_path / "cache"), str(tmp_path / "state")}
 
 
+async def test_a_program_that_could_not_be_built_says_why(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "build-resource-topology-exporter.log").write_text(
+        "go: downloading example.com/a v1.0.0\nexample.com/b@v1.0.0: 403 Forbidden\n"
+    )
+    (logs / "build-kwok.log").write_text("go: downloading example.com/a v1.0.0\n")
+    facts = await examining.gather(cache=tmp_path, state=tmp_path, bin_dir=None, env={"PATH": "/nowhere"})
+    found = {finding.name: finding for finding in examining.judge(facts)}
+    exporter = found["resource-topology-exporter"]
+    assert exporter.state == "warning"
+    assert exporter.value == (
+        "v0.24.0 is not there; it could not be built: example.com/b@v1.0.0: 403 Forbidden"
+        f" (log: {logs / 'build-resource-topology-exporter.log'})"
+    )
+    assert exporter.fix == "`kubedyno setup resource-topology-exporter`"
+    assert found["kwok"].value == "v0.8.0 is not there"
+
+
 async def test_a_cluster_that_does_not_answer_is_a_finding(unused_tcp_port: int) -> None:
     finding = await examining.cluster(Access(server=f"http://127.0.0.1:{unused_tcp_port}"))
     assert finding.state == "broken"

@@ -1,0 +1,8 @@
+//go:build tools
+
+// Package programs names the main packages that this module builds, so that "go mod tidy" keeps what they need.
+package programs
+
+import (
+	_ "k8s.io/kubernetes/cmd/kubemark"
+)
