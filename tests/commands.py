@@ -1,5 +1,6 @@
 """The command as somebody at a terminal runs it."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -9,6 +10,13 @@ from pathlib import Path
 def argv(*args: str) -> list[str]:
     """`kubedyno` with these arguments."""
     return [sys.executable, "-m", "kubedyno", *args]
+
+
+def own_env(folder: Path) -> dict[str, str]:
+    """The environment of a user whose labs are in that folder, without what else is set here."""
+    kept = ("PATH", "HOME", "LANG", "PYTHONPATH", "TMPDIR")
+    found = {name: os.environ[name] for name in kept if name in os.environ}
+    return {**found, "XDG_STATE_HOME": str(folder / "state"), "NO_COLOR": "1"}
 
 
 def run_kubedyno(

@@ -38,10 +38,11 @@ def played(
 async def played_on(lab: RunningLab, scenario: Scenario, folder: Path, **parameters: Any) -> TrialRecord:
     """Run a scenario once on a lab without nodes that others use before and after; it is left as it was found."""
     texts = {name: str(value) for name, value in parameters.items()}
+    known = scenario.with_defaults(texts)
     trial = Trial(
         scenario=scenario,
-        parameters=scenario.with_defaults(texts),
-        spec=matrix.for_scenario(lab.plan.spec, scenario),
+        parameters=known,
+        spec=matrix.for_scenario(lab.plan.spec, scenario, known),
         run_id=f"shared-{next(_NUMBERS)}",
     )
     return await running.run_trial(

@@ -155,6 +155,7 @@ class HttpTransport:
         content_type: str = JSON,
         accept: str = JSON,
         timeout_s: float = DEFAULT_TIMEOUT_S,
+        user_agent: str | None = None,
     ) -> Response:
         """One request and its whole answer; after a 401 once more with a renewed credential."""
         wire = self._wire
@@ -165,6 +166,8 @@ class HttpTransport:
         headers = None
         if content_type != JSON or accept != JSON:
             headers = {"Content-Type": content_type, "Accept": accept}
+        if user_agent is not None:
+            headers = {**(headers or {}), "User-Agent": user_agent}
         timeout = _DEFAULT_TIMEOUT
         if timeout_s < EXACT_BELOW_S:
             timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=CONNECT_TIMEOUT_S)
@@ -203,21 +206,23 @@ class HttpTransport:
         query: Mapping[str, str] | None = None,
         accept: str = JSON,
         timeout_s: float = DEFAULT_TIMEOUT_S,
+        user_agent: str | None = None,
     ) -> AsyncIterator[Stream]:
         """One request on a connection of its own, whose answer is read piece by piece."""
         wire = self._wire
         if wire is None or self._source.is_due():
             wire = await self._renewed(self._generation)
         generation = self._generation
-        answer = await self._open(wire, method, self._url(path, query), accept=accept, timeout_s=timeout_s)
+        url, headers = self._url(path, query), {"Accept": accept}
+        if user_agent is not None:
+            headers["User-Agent"] = user_agent
+        answer = await self._open(wire, method, url, headers=headers, timeout_s=timeout_s)
         try:
             if answer.status == HTTP_UNAUTHORIZED:
                 renewed = await self._after_refusal(generation)
                 if renewed is not None:
                     answer.close()
-                    answer = await self._open(
-                        renewed, method, self._url(path, query), accept=accept, timeout_s=timeout_s
-                    )
+                    answer = await self._open(renewed, method, url, headers=headers, timeout_s=timeout_s)
             yield Stream(answer.status, answer.headers, _Chunks(answer.content, self.server, timeout_s))
         finally:
             answer.close()
@@ -236,14 +241,14 @@ class HttpTransport:
         method: str,
         url: URL,
         *,
-        accept: str,
+        headers: Mapping[str, str],
         timeout_s: float,
     ) -> aiohttp.ClientResponse:
         try:
             return await wire.streams.request(
                 method,
                 url,
-                headers={"Accept": accept},
+                headers=headers,
                 timeout=aiohttp.ClientTimeout(total=timeout_s, sock_connect=CONNECT_TIMEOUT_S),
                 allow_redirects=False,
                 server_hostname=self._access.tls_server_name,

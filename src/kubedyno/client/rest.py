@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import msgspec
 
+import kubedyno
 from kubedyno.client import options, retrying
 from kubedyno.client.access import Access
 from kubedyno.client.discovery import Discovery
@@ -60,7 +61,7 @@ class Client:
     """A client of one API server. It owns its transport: use it in `async with`, or call `close`.
 
     `limiter` paces all requests (client-go's QPS and burst); by default nothing does. `manager` is the field manager
-    of writes that name none; by default the server takes it from the user agent.
+    of writes that name none, and the program in the user agent; by default that is kubedyno's.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class Client:
         self.counts = Counts()
         self._limiter = limiter
         self._manager = manager
+        self._agent = None if manager is None else f"{manager}/{kubedyno.__version__}"
         self._discovery = Discovery(self._get_path)
 
     @classmethod
@@ -87,19 +89,21 @@ class Client:
         connections: int = DEFAULT_CONNECTIONS,
         clock: Clock | None = None,
         limiter: TokenBucket | None = None,
+        manager: str | None = None,
     ) -> AsyncIterator[Self]:
         """A client over HTTP; at most `connections` requests are in flight, watches aside."""
         # The HTTP library takes a quarter of a second to load, which commands that only start a lab can save.
         from kubedyno.client.http import HttpTransport  # noqa: PLC0415 - as said
 
-        client = cls(HttpTransport(access, connections=connections, clock=clock), clock=clock, limiter=limiter)
+        transport = HttpTransport(access, connections=connections, clock=clock)
+        client = cls(transport, clock=clock, limiter=limiter, manager=manager)
         try:
             yield client
         finally:
             await client.close()
 
     def known_as(self, manager: str) -> "Client":
-        """The same server over the same transport, written to by another field manager. Close the first one only."""
+        """The same server over the same transport, for another program. Close the first one only."""
         return Client(self.transport, clock=self.clock, limiter=self._limiter, manager=manager)
 
     async def close(self) -> None:
@@ -422,7 +426,14 @@ class Client:
         """One attempt at any path (`/metrics`, `/readyz`, `/version`): the answer whatever its status."""
         self.counts.requests += 1
         return await self.transport.request(
-            method, path, query=query, body=body, content_type=content_type, accept=accept, timeout_s=timeout_s
+            method,
+            path,
+            query=query,
+            body=body,
+            content_type=content_type,
+            accept=accept,
+            timeout_s=timeout_s,
+            user_agent=self._agent,
         )
 
     def stream(
@@ -430,7 +441,7 @@ class Client:
     ) -> AbstractAsyncContextManager[Stream]:
         """One GET whose answer is read as it comes: a watch, or the log of a pod. One attempt, any status."""
         self.counts.requests += 1
-        return self.transport.stream("GET", path, query=query, timeout_s=timeout_s)
+        return self.transport.stream("GET", path, query=query, timeout_s=timeout_s, user_agent=self._agent)
 
     async def _get_path(self, path: str, accept: str) -> Object:
         return await self._object("GET", path, accept=accept)
@@ -478,6 +489,7 @@ class Client:
                     content_type=content_type,
                     accept=accept,
                     timeout_s=timeout_s,
+                    user_agent=self._agent,
                 )
             except Unreachable as failure:
                 delay_s = retrying.after_failure(failure, attempt=attempt)

@@ -51,8 +51,12 @@ class Transport(Protocol):
         content_type: str = JSON,
         accept: str = JSON,
         timeout_s: float = DEFAULT_TIMEOUT_S,
+        user_agent: str | None = None,
     ) -> Response:
-        """One request and its whole answer, whatever its status. `path` is quoted already."""
+        """One request and its whole answer, whatever its status. `path` is quoted already.
+
+        Without a `user_agent` it is the transport's own.
+        """
         ...
 
     def stream(
@@ -63,6 +67,7 @@ class Transport(Protocol):
         query: Mapping[str, str] | None = None,
         accept: str = JSON,
         timeout_s: float = DEFAULT_TIMEOUT_S,
+        user_agent: str | None = None,
     ) -> AbstractAsyncContextManager[Stream]:
         """One request whose answer is read piece by piece; `timeout_s` limits its whole life."""
         ...

@@ -17,9 +17,20 @@ class TokenBucket:
 
     def reserve_s(self, now_ns: int) -> float:
         """Book one token; the seconds to wait before acting on it."""
+        self._refill(now_ns)
+        self._tokens -= 1
+        return 0.0 if self._tokens >= 0 else -self._tokens / self._rate_per_s
+
+    def take(self, now_ns: int) -> bool:
+        """Take one token if it is there now; otherwise nothing is booked."""
+        self._refill(now_ns)
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True
+
+    def _refill(self, now_ns: int) -> None:
         if self._last_ns is not None:
             refill = (now_ns - self._last_ns) / 1e9 * self._rate_per_s
             self._tokens = min(self._burst, self._tokens + refill)
         self._last_ns = now_ns
-        self._tokens -= 1
-        return 0.0 if self._tokens >= 0 else -self._tokens / self._rate_per_s

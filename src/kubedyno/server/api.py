@@ -1,5 +1,7 @@
 """The API: one request in, one answer or watch out. Synchronous; whoever calls it decides how bytes travel."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from kubedyno.kinds.admission import Denied
@@ -16,6 +18,9 @@ from kubedyno.server.watching import Watch
 
 _log = Log("server.api")
 
+Listener = Callable[[str, str, str, int, int], None]
+"""Is told of a request when it is answered: user agent, verb, resource (empty: none), code, ns that it took."""
+
 
 class Api:
     """The handlers over one state."""
@@ -23,6 +28,7 @@ class Api:
     def __init__(self, state: State) -> None:
         self.state = state
         self.metrics = Metrics(state.clock)
+        self.listener: Listener | None = None
         self._routes = Routes(state.catalogue)
         self._documents = documents.Documents(state.catalogue)
 
@@ -49,7 +55,11 @@ class Api:
         if route is not None and route.kind.deprecation:
             made = _warned(made, route.kind.deprecation)
         code = made.status if isinstance(made, Answer) else 200
-        self.metrics.observe(verb, route, code, self.state.clock.monotonic_ns() - begun_ns)
+        took_ns = self.state.clock.monotonic_ns() - begun_ns
+        self.metrics.observe(verb, route, code, took_ns)
+        if self.listener is not None:
+            resource = route.kind.resource.plural if route is not None else ""
+            self.listener(request.user_agent, verb, resource, code, took_ns)
         return made
 
     def _beside_resources(self, request: Request) -> Answer:

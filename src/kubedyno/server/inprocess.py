@@ -1,8 +1,9 @@
 """A transport for clients in the same process: requests are calls, no sockets, no copies."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from types import MappingProxyType
 from urllib.parse import unquote
 
 import kubedyno
@@ -41,12 +42,12 @@ class InProcess:
         content_type: str = JSON,
         accept: str = JSON,
         timeout_s: float = DEFAULT_TIMEOUT_S,
+        user_agent: str | None = None,
     ) -> Response:
         """One request and its whole answer, whatever its status."""
         await self._yield()
-        made = self.api.handle(
-            Request(method, _unquoted(path), query or {}, body or b"", content_type, accept, self._user_agent)
-        )
+        agent = user_agent or self._user_agent
+        made = self.api.handle(Request(method, _unquoted(path), query or {}, body or b"", content_type, accept, agent))
         if isinstance(made, Answer):
             return Response(made.status, _headers(made), made.body)
         async with asyncio.timeout(timeout_s), aclosing(made.frames()) as frames:
@@ -60,10 +61,12 @@ class InProcess:
         query: Mapping[str, str] | None = None,
         accept: str = JSON,
         timeout_s: float = DEFAULT_TIMEOUT_S,
+        user_agent: str | None = None,
     ) -> AbstractAsyncContextManager[Stream]:
         """One request whose answer is read piece by piece; the server itself ends it in time."""
         del timeout_s
-        request = Request(method, _unquoted(path), query or {}, accept=accept, user_agent=self._user_agent)
+        agent = user_agent or self._user_agent
+        request = Request(method, _unquoted(path), query or {}, accept=accept, user_agent=agent)
         return self._stream(request)
 
     @asynccontextmanager
@@ -87,7 +90,18 @@ class InProcess:
         if self._cost_s:
             await self._clock.sleep(self._cost_s)
         else:
-            await asyncio.sleep(0)
+            await _LET_OTHERS_RUN
+
+
+class _Turn:
+    """One turn of the event loop for all others: `asyncio.sleep(0)` without the two calls that make it."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        yield
+
+
+_LET_OTHERS_RUN = _Turn()
+_PLAIN = {JSON: MappingProxyType({"Content-Type": JSON})}
 
 
 def _unquoted(path: str) -> str:
@@ -95,6 +109,8 @@ def _unquoted(path: str) -> str:
 
 
 def _headers(answer: Answer) -> Mapping[str, str]:
+    if not answer.headers and not answer.warnings and answer.content_type in _PLAIN:
+        return _PLAIN[answer.content_type]
     headers = {"Content-Type": answer.content_type, **dict(answer.headers)}
     if answer.warnings:
         headers["Warning"] = ", ".join(map(warning_header, answer.warnings))

@@ -46,6 +46,8 @@ async def test_a_client_known_as_somebody_writes_as_that_manager(client: Client,
     await other.create(PODS, pod("a"), field_manager="me")
     await client.create(PODS, pod("a"))
     assert [seen.query.get("fieldManager") for seen in stub.seen] == ["somebody", "me", None]
+    agents = [seen.headers["User-Agent"].partition("/")[0] for seen in stub.seen]
+    assert agents == ["somebody", "somebody", "kubedyno"]
 
 
 async def test_list_gives_one_page(client: Client, stub: Stub) -> None:

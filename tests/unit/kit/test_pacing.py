@@ -52,6 +52,12 @@ def test_a_burst_is_free_and_then_the_rate_holds() -> None:
     assert bucket.reserve_s(10_000_000_000) == 0
 
 
+def test_what_is_not_taken_is_not_booked() -> None:
+    bucket = TokenBucket(rate_per_s=10, burst=2)
+    assert [bucket.take(0) for _ in range(5)] == [True, True, False, False, False]
+    assert [bucket.take(100_000_000) for _ in range(2)] == [True, False]
+
+
 @pytest.mark.parametrize(("rate", "burst"), [(0, 1), (-1, 1), (1, 0)])
 def test_a_bucket_that_never_fills_is_refused(rate: float, burst: int) -> None:
     with pytest.raises(ValueError, match=f"^a token bucket needs a positive rate and burst, not {rate} and {burst}$"):
