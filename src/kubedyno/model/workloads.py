@@ -76,6 +76,8 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     """Of its pods."""
+    spec: dict[str, Any] = {}
+    """Fields of the spec of its pods, over those that follow from the others: what a shape has no words for."""
 
     @property
     def is_gang(self) -> bool:
@@ -141,6 +143,7 @@ def pod(workload: Workload, index: int, *, scheduler_name: str, group: Group | N
         spec["tolerations"] = [dict(toleration) for toleration in workload.tolerations]
     if workload.claims:
         spec["resourceClaims"] = [{"name": _CLAIM, "resourceClaimTemplateName": workload.name}]
+    spec |= workload.spec
     return {
         "apiVersion": "v1",
         "kind": "Pod",

@@ -12,6 +12,8 @@ from kubedyno.plane.ports import LOOPBACK
 
 Page = Callable[[], Awaitable[Iterable[str]]]
 """A page in pieces of any size. Between pieces others may work, so it is no one moment's picture."""
+Question = Callable[[Mapping[str, str]], Awaitable[bytes]]
+"""A page of JSON that depends on what stands after the question mark; it may raise `Refused`."""
 
 METRICS: Final = "/metrics"
 _TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -19,14 +21,33 @@ _STUCK_S: Final = 30.0
 _END_WITHIN_S: Final = 0.1
 
 
+class Refused(Exception):
+    """A question that is not answered: the HTTP status and the body, JSON, that say why."""
+
+    def __init__(self, status: int, body: bytes) -> None:
+        self.status = status
+        self.body = body
+        super().__init__(body.decode(errors="replace"))
+
+
 @contextlib.asynccontextmanager
-async def serving(pages: Mapping[str, Page], *, address: str = LOOPBACK, port: int = 0) -> AsyncIterator[str]:
+async def serving(
+    pages: Mapping[str, Page],
+    *,
+    questions: Mapping[str, Question] | None = None,
+    address: str = LOOPBACK,
+    port: int = 0,
+) -> AsyncIterator[str]:
     """Answer these paths for the duration of the block; yields the URL. Port 0 takes a free one."""
 
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
-        page = pages.get(request.rel_url.path)
+        path = request.rel_url.path
+        question = questions.get(path) if questions else None
+        if question is not None:
+            return await _answered(question, request)
+        page = pages.get(path)
         if page is None:
-            return web.Response(status=404, text=f"the pages are {', '.join(pages)}\n")
+            return web.Response(status=404, text=f"the pages are {', '.join((*pages, *(questions or ())))}\n")
         response = web.StreamResponse(headers={"Content-Type": _TYPE})
         try:
             pieces = await page()
@@ -54,3 +75,11 @@ async def serving(pages: Mapping[str, Page], *, address: str = LOOPBACK, port: i
     finally:
         listening.close()
         await server.shutdown(_END_WITHIN_S)
+
+
+async def _answered(question: Question, request: web.BaseRequest) -> web.Response:
+    try:
+        status, body = 200, await question(request.rel_url.query)
+    except Refused as refused:
+        status, body = refused.status, refused.body
+    return web.Response(status=status, body=body, content_type="application/json")

@@ -1,4 +1,8 @@
-"""What KWOK cannot play: asked for on a lab with KWOK, it is refused with the reason, before it would do nothing."""
+"""What others than our own kubelets cannot play: asked for, it is refused with the reason, before it does nothing."""
+
+from typing import Final
+
+import msgspec
 
 from kubedyno.kit.errors import UsageError
 from kubedyno.sim.faults.aiming import AnyGpus
@@ -14,16 +18,47 @@ _INSTEAD = "use --kubelet builtin"
 _WITHOUT_KUBELET = (Cordon, Drain, GpuLost, AnyGpus)
 
 
-def refuse_pool(pool: Pool) -> None:
-    """UsageError for a pool whose nodes KWOK would play otherwise than it says."""
+class _Player(msgspec.Struct, frozen=True, kw_only=True):
+    """Who plays the kubelets, and what it lacks."""
+
+    nodes: str
+    without_settings: str
+    nodes_at_most: int | None = None
+    because: str = ""
+
+
+_PLAYERS: Final = {
+    "kwok": _Player(
+        nodes="KWOK's nodes",
+        without_settings="KWOK has no kubelet settings: neither topology manager nor start, stop and work times of "
+        "its own",
+    ),
+    "kubemark": _Player(
+        nodes="hollow nodes",
+        without_settings="hollow nodes have no kubelet settings: their topology, CPU, memory and device managers are "
+        "stubs that admit every pod, and containers start at once and never end",
+        nodes_at_most=100,
+        because="each of them is a process that takes half a second of CPU to start and 20 MiB",
+    ),
+}
+
+
+def refuse_pool(pool: Pool, kubelet: str) -> None:
+    """UsageError for a pool whose nodes `kubelet` (as in `--kubelet`) would play otherwise than it says."""
+    player = _PLAYERS.get(kubelet)
+    if player is None:
+        return
     if pool.kubelet != DEFAULTS:
+        raise UsageError(f"pool {pool.name}: {player.without_settings}; {_INSTEAD}")
+    if player.nodes_at_most is not None and pool.size > player.nodes_at_most:
         raise UsageError(
-            f"pool {pool.name}: KWOK has no kubelet settings: neither topology manager nor start, stop and work times "
-            f"of its own; {_INSTEAD}"
+            f"pool {pool.name}: {pool.size} {player.nodes} are more than {player.nodes_at_most}, and {player.because}; "
+            f"{_INSTEAD}"
         )
 
 
-def refuse_trouble(trouble: Trouble) -> None:
-    """UsageError for a fault that KWOK's nodes would not show."""
-    if not isinstance(trouble, _WITHOUT_KUBELET):
-        raise UsageError(f"{kind_of(trouble)}: KWOK's nodes do not know this fault; {_INSTEAD}")
+def refuse_trouble(trouble: Trouble, kubelet: str) -> None:
+    """UsageError for a fault that the nodes of `kubelet` would not show."""
+    player = _PLAYERS.get(kubelet)
+    if player is not None and not isinstance(trouble, _WITHOUT_KUBELET):
+        raise UsageError(f"{kind_of(trouble)}: {player.nodes} do not know this fault; {_INSTEAD}")

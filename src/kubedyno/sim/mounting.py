@@ -16,6 +16,8 @@ from kubedyno.sim.serving import Endpoint, serving
 from kubedyno.sim.simulating import Instruments, Simulation, simulate
 
 NAME = "kubelets"
+SOCKETS = "pod-resources"
+"""In this folder of a lab are the sockets of nodes with the label for it."""
 # Kubelets are many, each with limits of its own; the one client that stands for all of them has none, as KWOK's.
 IDENTITY = Identity(name=NAME, user="kubedyno-kubelets", groups=("system:masters",))
 
@@ -28,7 +30,7 @@ def activity(simulation: Simulation, *, port: int | None) -> Activity:
         if port is None:
             await simulate(ground.client, simulation, instruments, clock=ground.clock)
             return
-        async with serving(instruments, Endpoint(LOOPBACK, port)):
+        async with serving(instruments, Endpoint(LOOPBACK, port), ground.clock):
             await simulate(ground.client, simulation, instruments, clock=ground.clock)
 
     def audit() -> Mapping[str, float]:
@@ -41,6 +43,7 @@ def activity(simulation: Simulation, *, port: int | None) -> Activity:
         program=MANAGER,
         ports={} if port is None else {"metrics": port},
         audit=audit if simulation.kubelets else None,
+        instruments=instruments,
     )
 
 
@@ -68,6 +71,7 @@ def simulator(
                     "lease-seconds": site.profile.lease_s,
                     "seed": seed,
                     "port": port,
+                    "pod-resources": str(site.folder / SOCKETS),
                 }
             ),
             *(f"--stages={path}" for path in stages),

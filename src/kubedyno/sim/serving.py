@@ -8,9 +8,9 @@ import msgspec
 
 from kubedyno.client.access import Access
 from kubedyno.client.rest import Client
-from kubedyno.kit.clock import RealClock
+from kubedyno.kit.clock import Clock, RealClock
 from kubedyno.kube.resources import NODES
-from kubedyno.sim import exposing
+from kubedyno.sim import asking, exposing
 from kubedyno.sim.simulating import Instruments, Manages, Simulation, simulate
 
 _CONNECTIONS = 32
@@ -25,8 +25,8 @@ class Endpoint(NamedTuple):
 
 
 @contextlib.asynccontextmanager
-async def serving(instruments: Instruments, endpoint: Endpoint) -> AsyncIterator[None]:
-    """`/metrics` (Prometheus), `/lag` (JSON) and `/healthz` for the duration of the block."""
+async def serving(instruments: Instruments, endpoint: Endpoint, clock: Clock) -> AsyncIterator[None]:
+    """`/metrics` (Prometheus), `/lag` (JSON), `/healthz`, and what `asking` answers, for the duration of the block."""
 
     async def health() -> Iterable[str]:
         return ("ok",)
@@ -35,7 +35,8 @@ async def serving(instruments: Instruments, endpoint: Endpoint) -> AsyncIterator
         return (msgspec.json.encode(instruments.lag.report()).decode(),)
 
     pages: dict[str, exposing.Page] = {"/healthz": health, "/lag": lag, exposing.METRICS: instruments.metrics}
-    async with exposing.serving(pages, address=endpoint.address, port=endpoint.port):
+    asked = asking.questions(instruments.fleet, clock)
+    async with exposing.serving(pages, questions=asked, address=endpoint.address, port=endpoint.port):
         yield
 
 
@@ -51,7 +52,7 @@ async def simulate_beside(
     async with (
         Client.connect(access, connections=_CONNECTIONS, clock=clock) as client,
         Client.connect(access, connections=_LEASE_CONNECTIONS, clock=clock) as lease_client,
-        serving(instruments, endpoint) if endpoint is not None else contextlib.nullcontext(),
+        serving(instruments, endpoint, clock) if endpoint is not None else contextlib.nullcontext(),
     ):
         # Later a server that is away is waited for; at the beginning it is more likely the wrong one.
         await client.list(NODES, limit=1)

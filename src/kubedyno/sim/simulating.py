@@ -20,6 +20,7 @@ from kubedyno.kit.clock import Clock
 from kubedyno.sim.devices.exporting import GpuExporter
 from kubedyno.sim.devices.occupying import Holding
 from kubedyno.sim.devices.publishing import publish_devices
+from kubedyno.sim.exporters.views import OwnViews
 from kubedyno.sim.kubelet.electing import shard_sets, taking_part
 from kubedyno.sim.kubelet.fleet import Fleet
 from kubedyno.sim.kubelet.lag import Lag
@@ -27,6 +28,7 @@ from kubedyno.sim.kubelet.plans import SHORT_LIVED_S
 from kubedyno.sim.kubelet.playing import play_kubelets
 from kubedyno.sim.kubelet.sharding import shard_of
 from kubedyno.sim.nodepools.reconciling import reconcile_node_pools
+from kubedyno.sim.podresources.sockets import serve_sockets
 
 Manages = Callable[[str], bool]
 
@@ -49,6 +51,10 @@ class Simulation(msgspec.Struct, frozen=True, kw_only=True):
     """Into how many shards the nodes are divided among simulators; 0: all nodes are ours."""
     member: str = ""
     """Our name among the simulators."""
+    pod_resources: Path | None = None
+    """Where the sockets of the pod-resources API are; None: it is not served. Only where kubelets are played here."""
+    pod_resources_nodes: tuple[str, ...] = ()
+    """The nodes that have a socket besides those with the label."""
 
 
 class Instruments:
@@ -163,5 +169,16 @@ async def _play(
                 short_lived_s=simulation.short_lived_s,
             )
             group.create_task(kubelets, name="kubelets")
+            if simulation.pod_resources is not None:
+                sockets = serve_sockets(
+                    client,
+                    simulation.pod_resources,
+                    OwnViews(instruments.fleet, clock),
+                    clock=clock,
+                    seed=seed,
+                    names=simulation.pod_resources_nodes,
+                    manages=manages,
+                )
+                group.create_task(sockets, name="pod-resources sockets")
         if staged is not None:
             group.create_task(staged, name="stages")

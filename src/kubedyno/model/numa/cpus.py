@@ -99,7 +99,7 @@ class StaticCpus(msgspec.Struct, frozen=True):
         return ledger, reusable | cpus if container.passes else reusable & ~cpus
 
     def release(self, ledger: CpuLedger, uid: str, container: str | None = None) -> CpuLedger:
-        """The ledger without one container of a pod, or without the pod. What siblings still hold stays charged."""
+        """The ledger without one container of a pod, or without the pod. What anybody still holds stays charged."""
         held = ledger.assigned.get(uid, {})
         kept = {} if container is None else {name: cpus for name, cpus in held.items() if name != container}
         if len(kept) == len(held):
@@ -107,10 +107,13 @@ class StaticCpus(msgspec.Struct, frozen=True):
         freed = 0
         for name, cpus in held.items():
             freed |= 0 if name in kept else cpus
-        for cpus in kept.values():
-            freed &= ~cpus
-        others = {other: containers for other, containers in ledger.assigned.items() if other != uid}
-        return CpuLedger(ledger.shared | freed, {**others, uid: kept} if kept else others)
+        left = {other: containers for other, containers in ledger.assigned.items() if other != uid}
+        if kept:
+            left[uid] = kept
+        for containers in left.values():
+            for cpus in containers.values():
+                freed &= ~cpus
+        return CpuLedger(ledger.shared | freed, left)
 
     def take(self, free: Bits, count: int) -> Bits:
         """`count` of the free CPUs, as the options say."""

@@ -138,6 +138,24 @@ def release(ledger: MemoryLedger, uid: str, container: str | None = None) -> Mem
     return MemoryLedger(cells, {**others, uid: kept} if kept else others)
 
 
+def squeeze(ledger: MemoryLedger, uid: str, wanted: Mapping[str, Sequence[Block]]) -> MemoryLedger:
+    """The ledger with a pod's blocks charged as far as there is room on their nodes; that is what the pod then holds.
+
+    Nothing is charged to nodes that others use in another group.
+    """
+    held: dict[str, list[Block]] = {}
+    cells = dict(ledger.cells)
+    for name, blocks in wanted.items():
+        for block in blocks:
+            used = (cells[node] for node in bits.members(block.nodes) if cells[node].blocks > 0)
+            size = min(block.size, _total(MemoryLedger(cells), block.nodes, block.resource)[1])
+            if size > 0 and all(cell.group == block.nodes for cell in used):
+                kept = Block(block.nodes, block.resource, size)
+                _charge(cells, kept, size)
+                held.setdefault(name, []).append(kept)
+    return MemoryLedger(cells, {**ledger.assigned, uid: held}) if held else ledger
+
+
 def _fitting(ledger: MemoryLedger, requests: Mapping[str, int], reusable: Reusable) -> dict[str, Sequence[Hint]]:
     """Hints for groups of nodes with room. None at all is an empty answer, which the merge takes for no opinion."""
     cells = ledger.cells

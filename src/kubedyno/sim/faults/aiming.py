@@ -1,4 +1,4 @@
-"""The fault that one node gets of what was asked for all: its GPUs, its time, its id."""
+"""The fault that one node gets of what was asked for all: its GPUs or other resources, its time, its id."""
 
 import random
 
@@ -6,10 +6,12 @@ import msgspec
 
 from kubedyno.kit.clock import NS_PER_S, rfc3339
 from kubedyno.kit.errors import UsageError
+from kubedyno.kit.nearest import suggestion
 from kubedyno.kube import meta
 from kubedyno.kube.codec import Object
 from kubedyno.sim.devices.inventory import gpu_count
 from kubedyno.sim.faults.fault import Fault, GpuLost, KubeletRestart
+from kubedyno.sim.faults.misbehaving import Misreport
 
 
 class AnyGpus(msgspec.Struct, frozen=True):
@@ -19,7 +21,7 @@ class AnyGpus(msgspec.Struct, frozen=True):
 
 
 def aimed(asked: Fault | AnyGpus, node: Object, rng: random.Random) -> Fault:
-    """The fault as that node can have it; UsageError for GPUs that the node does not have."""
+    """The fault as that node can have it; UsageError for GPUs or other resources that the node does not have."""
     if isinstance(asked, AnyGpus):
         there = gpu_count(node)
         if not 1 <= asked.count <= there:
@@ -31,7 +33,16 @@ def aimed(asked: Fault | AnyGpus, node: Object, rng: random.Random) -> Fault:
             if index >= there:
                 indexes = f", numbered from 0 to {there - 1}" if there else ""
                 raise UsageError(f"--gpus {index}: node {meta.key(node)[1]!r} has {_counted(there)}{indexes}")
+    if isinstance(asked, Misreport) and asked.resource:
+        _check_resource(asked.resource, node)
     return asked
+
+
+def _check_resource(resource: str, node: Object) -> None:
+    there = (node.get("status") or {}).get("capacity") or {}
+    if there and resource not in there:  # a node that has not registered yet may have anything
+        name = meta.key(node)[1]
+        raise UsageError(f"--resource {resource}: node {name!r} has no such resource: {suggestion(resource, there)}")
 
 
 def timed(fault: Fault, *, id_: str, at_ns: int, until_ns: int | None) -> Fault:

@@ -13,6 +13,7 @@ from kubedyno.sim.faults.aiming import AnyGpus
 from kubedyno.sim.faults.fault import Cause, Fault, State
 from kubedyno.sim.faults.injecting import Trouble
 from kubedyno.sim.faults.maintaining import Cordon, Drain
+from kubedyno.sim.faults.misbehaving import Silence, Verdict, Wrong
 from kubedyno.sim.faults.scheduling import DEFAULT_REPAIR, Timing, parse_rate_per_s
 
 _ANY: Final = "any:"
@@ -71,8 +72,29 @@ _OPTIONS: Final[Mapping[str, Mapping[str, tuple[str, Callable[[str], Any]]]]] = 
     },
     "gpu-lost": {"gpus": ("gpus", _indexes)},
     "kubelet-restart": {"state": ("state", _one_of(*get_args(State)))},
+    "misreport": {
+        "what": ("what", _one_of(*get_args(Wrong))),
+        "resource": ("resource", str),
+        "amount": ("by", _whole),
+        "pod-share": ("share", _number),
+    },
+    "views-unavailable": {
+        "how": ("how", _one_of(*get_args(Silence))),
+        "delay": ("delaySeconds", parse_duration_s),
+    },
+    "admission": {
+        "verdict": ("verdict", _one_of(*get_args(Verdict))),
+        "reason": ("reason", str),
+        "pod-share": ("share", _number),
+    },
+    "slow-status": {"extra": ("extra", str)},
     "cordon": {},
     "drain": {"grace-period": ("graceSeconds", _seconds)},
+}
+# What these are about must be said.
+_NEEDED: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "misreport": ("what", get_args(Wrong)),
+    "admission": ("verdict", get_args(Verdict)),
 }
 KINDS: Final = tuple(_OPTIONS)
 OPTIONS: Final = tuple(dict.fromkeys(option for options in _OPTIONS.values() for option in options))
@@ -86,6 +108,9 @@ def trouble(kind: str, options: Mapping[str, str]) -> Trouble:
         if option not in known:
             has = f"its options are {', '.join(f'--{name}' for name in known)}" if known else "it has no options"
             raise UsageError(f"--{option}: a {kind} does not have that; {has}")
+    needed, choices = _NEEDED.get(kind, ("", ()))
+    if needed and needed not in options:
+        raise UsageError(f"--{needed}: {kind} needs it; write one of {', '.join(choices)}")
     gpus = options.get("gpus", f"{_ANY}1")
     if kind == "gpu-lost" and gpus.startswith(_ANY):
         return AnyGpus(_read("gpus", _whole, gpus.removeprefix(_ANY)))

@@ -12,13 +12,15 @@ from typing import Final, Literal, get_args
 
 import msgspec
 
-from kubedyno.kit.clock import NS_PER_S, parse_rfc3339_ns
+from kubedyno.kit.clock import NS_PER_S
 from kubedyno.kit.draws import Draw, unit
 from kubedyno.kit.errors import UsageError, located
 from kubedyno.kit.nearest import suggestion
 from kubedyno.kube import meta
 from kubedyno.kube.codec import Object
 from kubedyno.sim import marks
+from kubedyno.sim.faults.lasting import MOST_S, Lasting, check_share
+from kubedyno.sim.faults.misbehaving import Misreport, SlowStatus, ViewsUnavailable, WrongAdmission
 
 Cause = Literal["network", "runtime"]
 State = Literal["kept", "lost"]
@@ -34,66 +36,11 @@ UNREADY_MESSAGES: Final[dict[Cause, str]] = {
 """What a kubelet says in its Ready condition; the end of the first one is containerd's."""
 
 
-class _Fault(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    tag_field="kind",
-    rename="camel",
-    forbid_unknown_fields=True,
-    omit_defaults=True,
-):
-    """What all faults have."""
-
-    id: str = ""
-    """Tells faults of one kind apart; recovery takes faults away by it."""
-    since: str = ""
-    """RFC 3339: when it begins; without it, always there."""
-    until: str = ""
-    """RFC 3339: when it ends by itself; without it, when it is taken away."""
-
-    @property
-    def kind(self) -> str:
-        """`crash`, `not-ready`, ..."""
-        return str(self.__struct_config__.tag)
-
-    @property
-    def since_ns(self) -> int:
-        """When it begins; 0 without a time."""
-        return _ns(self.since) if self.since else 0
-
-    @property
-    def until_ns(self) -> int | None:
-        """When it ends; None without a time."""
-        return _ns(self.until) if self.until else None
-
-    def is_active(self, now_ns: int) -> bool:
-        """Whether it is there now."""
-        until_ns = self.until_ns
-        return self.since_ns <= now_ns and (until_ns is None or now_ns < until_ns)
-
-    def edges_ns(self, now_ns: int) -> tuple[int, ...]:
-        """The times near `now_ns` at which its meaning changes by itself, in any order."""
-        del now_ns
-        until_ns = self.until_ns
-        return (self.since_ns,) if until_ns is None else (self.since_ns, until_ns)
-
-    def check(self) -> None:
-        """Raise UsageError for values that make no sense."""
-        for field in ("since", "until"):
-            text = getattr(self, field)
-            try:
-                if text:
-                    _ns(text)
-            except ValueError:
-                raise UsageError(f"{field} {text!r} is no time: write it like 2026-01-02T03:04:05Z") from None
-
-
-class Crash(_Fault, frozen=True, tag="crash"):
+class Crash(Lasting, frozen=True, tag="crash"):
     """The node is silent: no lease, no status, no work on pods. Its containers run on, unseen."""
 
 
-class NotReady(_Fault, frozen=True, tag="not-ready"):
+class NotReady(Lasting, frozen=True, tag="not-ready"):
     """The kubelet renews its lease and says that it is not ready.
 
     Without `network`, containers run on and pods may end, but none starts that does not use the host's network.
@@ -103,7 +50,7 @@ class NotReady(_Fault, frozen=True, tag="not-ready"):
     cause: Cause = "network"
 
 
-class Flapping(_Fault, frozen=True, tag="flapping"):
+class Flapping(Lasting, frozen=True, tag="flapping"):
     """Not ready and ready by turns: the first `down_share` of every period it is not."""
 
     period_s: float = msgspec.field(default=60.0, name="periodSeconds")
@@ -124,8 +71,8 @@ class Flapping(_Fault, frozen=True, tag="flapping"):
     def check(self) -> None:
         """A period in which something changes."""
         super().check()
-        if not _LEAST_PERIOD_S <= self.period_s <= _MOST_S:
-            raise UsageError(f"periodSeconds {self.period_s:g} must be {_LEAST_PERIOD_S:g} to {_MOST_S:g}")
+        if not _LEAST_PERIOD_S <= self.period_s <= MOST_S:
+            raise UsageError(f"periodSeconds {self.period_s:g} must be {_LEAST_PERIOD_S:g} to {MOST_S:g}")
         if not 0 < self.down_share < 1:
             raise UsageError(f"downShare {self.down_share:g} must be between 0 and 1")
 
@@ -138,7 +85,7 @@ class Flapping(_Fault, frozen=True, tag="flapping"):
         return round(self.period_s * self.down_share * NS_PER_S)
 
 
-class SlowStart(_Fault, frozen=True, tag="slow-start"):
+class SlowStart(Lasting, frozen=True, tag="slow-start"):
     """Pods that are accepted meanwhile take `factor` times as long to start, and `extra` (a distribution) on top."""
 
     factor: float = 1.0
@@ -151,13 +98,13 @@ class SlowStart(_Fault, frozen=True, tag="slow-start"):
     def check(self) -> None:
         """Slower, not faster, and a distribution that can be read."""
         super().check()
-        if not 1 <= self.factor <= _MOST_S:
-            raise UsageError(f"factor {self.factor:g} must be 1 to {_MOST_S:g}")
+        if not 1 <= self.factor <= MOST_S:
+            raise UsageError(f"factor {self.factor:g} must be 1 to {MOST_S:g}")
         with located("extra"):
             Draw.parse(self.extra)
 
 
-class PodFailure(_Fault, frozen=True, tag="pod-failure"):
+class PodFailure(Lasting, frozen=True, tag="pod-failure"):
     """Containers of a `share` of the node's pods end with `exit_code`, `after_s` from their start or the fault's."""
 
     share: float = 1.0
@@ -175,15 +122,14 @@ class PodFailure(_Fault, frozen=True, tag="pod-failure"):
     def check(self) -> None:
         """A share that takes some, and an exit code that is a failure."""
         super().check()
-        if not 0 < self.share <= 1:
-            raise UsageError(f"share {self.share:g} must be more than 0 and at most 1")
+        check_share(self.share)
         if not 1 <= self.exit_code <= _EXIT_CODE_MAX:
             raise UsageError(f"exitCode {self.exit_code} must be 1 to {_EXIT_CODE_MAX}")
-        if not 0 <= self.after_s <= _MOST_S:
-            raise UsageError(f"afterSeconds {self.after_s:g} must be 0 to {_MOST_S:g}")
+        if not 0 <= self.after_s <= MOST_S:
+            raise UsageError(f"afterSeconds {self.after_s:g} must be 0 to {MOST_S:g}")
 
 
-class GpuLost(_Fault, frozen=True, tag="gpu-lost"):
+class GpuLost(Lasting, frozen=True, tag="gpu-lost"):
     """GPUs by index that the node has, but that nobody can use."""
 
     gpus: tuple[int, ...] = ()
@@ -195,7 +141,7 @@ class GpuLost(_Fault, frozen=True, tag="gpu-lost"):
             raise UsageError("gpus must name at least one GPU by its index, like [0, 3]")
 
 
-class KubeletRestart(_Fault, frozen=True, tag="kubelet-restart"):
+class KubeletRestart(Lasting, frozen=True, tag="kubelet-restart"):
     """The kubelet is gone for `down_s` seconds while containers run on, and comes back with its state or without.
 
     `lost` state is the files below /var/lib/kubelet: which CPUs, memory and devices its pods were given.
@@ -220,17 +166,28 @@ class KubeletRestart(_Fault, frozen=True, tag="kubelet-restart"):
     def check(self) -> None:
         """No restart that ends before it begins."""
         super().check()
-        if not 0 <= self.down_s <= _MOST_S:
-            raise UsageError(f"downSeconds {self.down_s:g} must be 0 to {_MOST_S:g}")
+        if not 0 <= self.down_s <= MOST_S:
+            raise UsageError(f"downSeconds {self.down_s:g} must be 0 to {MOST_S:g}")
 
 
-Fault = Crash | NotReady | Flapping | SlowStart | PodFailure | GpuLost | KubeletRestart
+Fault = (
+    Crash
+    | NotReady
+    | Flapping
+    | SlowStart
+    | PodFailure
+    | GpuLost
+    | KubeletRestart
+    | Misreport
+    | ViewsUnavailable
+    | WrongAdmission
+    | SlowStatus
+)
 Faults = tuple[Fault, ...]
 
 KINDS: Final[dict[str, type[Fault]]] = {str(kind.__struct_config__.tag): kind for kind in get_args(Fault)}
 _EXIT_CODE_MAX: Final = 255
 _LEAST_PERIOD_S: Final = 1.0
-_MOST_S: Final = 1e9
 _decoder: Final = msgspec.json.Decoder(tuple[Fault, ...])
 _encoder: Final = msgspec.json.Encoder()
 
@@ -267,11 +224,6 @@ def check_kind(kind: str, known: Collection[str] = KINDS) -> None:
 def _check_kind(entry: dict[str, msgspec.Raw]) -> None:
     if "kind" in entry:
         check_kind(msgspec.json.decode(entry["kind"], type=str))
-
-
-@functools.lru_cache(maxsize=4096)
-def _ns(text: str) -> int:
-    return parse_rfc3339_ns(text)
 
 
 def active(faults: Faults, now_ns: int) -> Faults:
@@ -333,6 +285,19 @@ def failing(faults: Faults, now_ns: int, uid: str) -> PodFailure | None:
         (fault for fault in active(faults, now_ns) if isinstance(fault, PodFailure) and fault.meets(uid)),
         None,
     )
+
+
+def wrong_admission(faults: Faults, now_ns: int, uid: str) -> WrongAdmission | None:
+    """The fault by which the pod of that uid is judged; None when it is judged rightly."""
+    return next(
+        (fault for fault in active(faults, now_ns) if isinstance(fault, WrongAdmission) and fault.meets(uid)),
+        None,
+    )
+
+
+def status_late_s(faults: Faults, now_ns: int, *, at: float) -> float:
+    """How late a status of a pod is written; `at` (0 to 1) places draws."""
+    return sum(fault.late_s(at) for fault in active(faults, now_ns) if isinstance(fault, SlowStatus))
 
 
 def lost_gpus(faults: Faults, now_ns: int) -> frozenset[int]:

@@ -4,10 +4,11 @@ from kubedyno.client.informer import Key
 from kubedyno.kube import meta
 from kubedyno.kube.codec import Object
 from kubedyno.model.numa.admission import Rejection
-from kubedyno.sim.faults import fault
+from kubedyno.sim.faults import fault, misreporting
 from kubedyno.sim.faults.fault import Faults
 from kubedyno.sim.kubelet import nodestates, settings
 from kubedyno.sim.kubelet.addresses import AddressRange, spare
+from kubedyno.sim.kubelet.changes import Changes
 from kubedyno.sim.kubelet.ledger import NodeLedger
 from kubedyno.sim.kubelet.plans import Plan
 from kubedyno.sim.kubelet.settings import KubeletSettings
@@ -51,13 +52,13 @@ class NodeEntry:
             self._range = AddressRange.of(self._cidr)
         return self._range
 
-    def learn(self, node: Object, now_ns: int) -> None:
-        """Take over what the node says of itself now; UsageError as above."""
+    def learn(self, node: Object, now_ns: int) -> bool:
+        """Take over what the node says of itself now; whether there is another machine now. UsageError as above."""
         self.version = int(node["metadata"]["resourceVersion"])
         self.address = nodestates.address_of(node)
         self.settings = settings.of(node)
         self.faults = fault.of(node)
-        self.ledger.update(nodestates.registered(node), fault.lost_gpus(self.faults, now_ns))
+        return self.ledger.update(nodestates.registered(node), fault.lost_gpus(self.faults, now_ns))
 
 
 class PodEntry:
@@ -94,12 +95,18 @@ class Fleet:
         self.pods: dict[Key, PodEntry] = {}
         self._on: dict[str, dict[Key, None]] = {}
         self._spares: list[AddressRange] = [spare(0, 1)]
+        self._stale: dict[str, NodeLedger] = {}
+        self.changes = Changes()
+        """Of the nodes' ledgers."""
 
     def clear(self, *, shards: int) -> None:
         """Forget everything: other ones of the shards into which the nodes are divided are ours now."""
+        for name in self.nodes:
+            self.changes.note(name)
         self.nodes.clear()
         self.pods.clear()
         self._on.clear()
+        self._stale.clear()
         self._spares = [spare(number, shards) for number in range(shards)]
 
     def pods_on(self, node: str) -> tuple[Key, ...]:
@@ -111,9 +118,13 @@ class Fleet:
         name = node["metadata"]["name"]
         entry = self.nodes.get(name)
         if entry is not None and entry.uid == node["metadata"]["uid"]:
-            entry.learn(node, now_ns)
+            if entry.learn(node, now_ns):
+                self.changes.note(name)
+            self._note_stale(entry, now_ns)
             return entry, False
         entry = self.nodes[name] = NodeEntry(node, now_ns)
+        self.changes.note(name)
+        self._stale.pop(name, None)  # of a node that was stale before we came nobody knows how it was
         for key in self._on.get(name, ()):
             self.pods[key].charged = False
         return entry, True
@@ -124,10 +135,29 @@ class Fleet:
         for uid, refusal in self.nodes[name].ledger.admit_anew(held).items():
             held[uid].charged = False
             held[uid].refusal = refusal
+        self.changes.note(name)
 
     def node_gone(self, name: str) -> None:
         """Forget a node; pods that are still bound to it stay known."""
-        self.nodes.pop(name, None)
+        if self.nodes.pop(name, None) is not None:
+            self.changes.note(name)
+        self._stale.pop(name, None)
+
+    def told_ledger(self, name: str) -> NodeLedger:
+        """What the kubelet of a node tells others of: its ledger, or an old one while it misreports so.
+
+        KeyError for a node that is not there.
+        """
+        stale = self._stale.get(name)
+        return self.nodes[name].ledger if stale is None else stale
+
+    def _note_stale(self, entry: NodeEntry, now_ns: int) -> None:
+        """Keep the ledger as it is from the moment when the kubelet begins to tell what was."""
+        if entry.faults and misreporting.is_stale(entry.faults, now_ns):
+            if entry.name not in self._stale:
+                self._stale[entry.name] = entry.ledger.copy()
+        elif self._stale:
+            self._stale.pop(entry.name, None)
 
     def pod_seen(self, pod: Object, seen_ns: int) -> PodEntry | None:
         """The pod as it is now; None when we know something newer already."""
@@ -165,6 +195,7 @@ class Fleet:
         node = self.nodes.get(entry.node)
         if node is not None and entry.charged:
             node.ledger.release(entry.uid)
+            self.changes.note(node.name)
         if entry.address:
             if node is not None and node.range:
                 node.range.give_back(entry.address)

@@ -5,6 +5,7 @@ believes can be held against it. There are thousands of them: what nodes have in
 next to nothing of its own.
 """
 
+import copy
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from sys import intern
@@ -18,9 +19,10 @@ from kubedyno.model.numa import admission as numa
 from kubedyno.model.numa import bits, refusals
 from kubedyno.model.numa.admission import Ledger, Rejection
 from kubedyno.model.numa.bits import Bits
-from kubedyno.model.numa.zones import Amount, zones
+from kubedyno.model.numa.overcommitting import overcommitted
+from kubedyno.model.numa.zones import Amount, overlaps, zones
 from kubedyno.sim.kubelet import admission, recording, unaligned
-from kubedyno.sim.kubelet.machines import build_of
+from kubedyno.sim.kubelet.machines import Build, build_of
 from kubedyno.sim.kubelet.requests import OS_LABEL, PODS, Amounts, Needs, needs_of
 from kubedyno.sim.kubelet.unaligned import Held
 
@@ -63,10 +65,14 @@ class NodeLedger:
         self._in_use: dict[str, Bits] = {}
         self._records = _NO_RECORDS
         self._labels: Mapping[str, str] = {}
+        self._lost = _NO_GPUS
         self.update(node, lost)
 
-    def update(self, node: Object, lost: AbstractSet[int] = _NO_GPUS) -> None:
-        """Take over what the node says now; pods that are charged stay, even if there is too little for them."""
+    def update(self, node: Object, lost: AbstractSet[int] = _NO_GPUS) -> bool:
+        """Take over what the node says now; pods that are charged stay, even if there is too little for them.
+
+        Whether what the node has is other than before.
+        """
         build, before = build_of(node), self._build
         labels = meta.labels(node)
         if labels and labels.get(OS_LABEL) != "linux":
@@ -80,11 +86,12 @@ class NodeLedger:
             self._labels = {intern(key): intern(value) for key, value in labels.items()}
         self._taints = tuple(taint for taint in taints if taint.get("effect") == "NoExecute")
         self._strict = bool(features.get("supplementalGroupsPolicy"))
-        self._lost = frozenset(lost) if lost else _NO_GPUS
+        lost_before, self._lost = self._lost, frozenset(lost) if lost else _NO_GPUS
         if build is not before:
             self._build = build
             if not build.continues(before):
                 self._start_anew()
+        return build is not before or self._lost != lost_before
 
     def _start_anew(self) -> None:
         """Give out devices, CPUs and memory once more: the machine is another one."""
@@ -97,31 +104,34 @@ class NodeLedger:
         self._pods, self._used, self._in_use = {}, {}, {}
         self._numa, self._records = self._build.empty, _NO_RECORDS
 
-    def admit(self, pod: Object) -> Rejection | None:
+    def admit(self, pod: Object, *, anyway: bool = False) -> Rejection | None:
         """Charge the pod if the kubelet takes it, else say why not; a refused pod leaves nothing behind.
 
-        One that is charged already stays as it is.
+        One that is charged already stays as it is. `anyway`: a kubelet that miscounts takes it though there is no room
+        for it, and gives it CPUs and devices that others have where it aligns them.
         """
         metadata = pod["metadata"]
         uid: str = metadata["uid"]
         if uid in self._pods:
             return None
-        return self._admit(uid, metadata.get("namespace") or "", metadata["name"], needs_of(pod))
+        return self._admit(uid, metadata.get("namespace") or "", metadata["name"], needs_of(pod), anyway=anyway)
 
-    def _admit(self, uid: str, namespace: str, name: str, needs: Needs) -> Rejection | None:
+    def _admit(self, uid: str, namespace: str, name: str, needs: Needs, *, anyway: bool = False) -> Rejection | None:
         # The topology manager comes first, so that too few devices are its error and not a lack of the resource.
         try:
             held, ledger = self._given(uid, needs, self._lost)
         except refusals.Refused as refusal:
             self._forget(uid)
-            return Rejection(refusal.reason, refusal.message)
+            if not anyway:
+                return Rejection(refusal.reason, refusal.message)
+            held, ledger = (), self._overcommitted(uid, needs)
         capacity = self._build.capacity
         if needs.limits and not self._build.counts_all_devices:
             capacity = self._capacity(uid, held, ledger)
         ports = self._ports() if needs.ports else ()
         refused = (
             admission.platform_refusal(needs, supports_strict_groups=self._strict)
-            or admission.shortage(needs, capacity, self._used, len(self._pods))
+            or (None if anyway else admission.shortage(needs, capacity, self._used, len(self._pods)))
             or admission.misplacement(needs, self._name, self._labels, self._taints, ports)
         )
         if refused:
@@ -176,6 +186,21 @@ class NodeLedger:
         """The charged pods by uid. Not a copy."""
         return self._pods
 
+    @property
+    def build(self) -> Build:
+        """The kind of node that it is."""
+        return self._build
+
+    @property
+    def aligned(self) -> Ledger | None:
+        """What the kubelet's managers have given out; None where nothing is aligned."""
+        return self._numa
+
+    @property
+    def lost(self) -> AbstractSet[int]:
+        """The numbers of GPUs that are broken."""
+        return self._lost
+
     def held(self) -> Amounts:
         """What is charged, CPUs in thousandths, and how many pods there are."""
         return {**self._used, PODS: len(self._pods)}
@@ -198,6 +223,17 @@ class NodeLedger:
             if charge is not None and gpu is not None:
                 found.setdefault(gpu, []).append(Holder(charge.namespace, charge.name, container, device))
         return found
+
+    def overlaps(self) -> list[str]:
+        """What two pods hold at once where it is aligned, as sentences; there is none where kubelets judge rightly."""
+        return overlaps(self._numa) if self._numa is not None else []
+
+    def copy(self) -> "NodeLedger":
+        """The ledger as it is now, which does not change with this one."""
+        twin = copy.copy(self)
+        # All else is replaced when it changes; these are changed in place, and the twin keeps them as they are.
+        self._pods, self._used, self._in_use = dict(self._pods), dict(self._used), dict(self._in_use)
+        return twin
 
     def dump(self) -> Object:
         """What a kubelet keeps on disk of its pods' devices, CPUs and memory, as plain data."""
@@ -236,6 +272,11 @@ class NodeLedger:
             recorded = self._records.get(uid, ())
             return unaligned.given(uid, needs, build, lost=lost, in_use=self._in_use, recorded=recorded), None
         return (), None
+
+    def _overcommitted(self, uid: str, needs: Needs) -> Ledger | None:
+        """The ledger of all that is aligned with a pod that was refused."""
+        node = self._build.without(self._lost)
+        return overcommitted(node, self._numa, needs.pod(uid)) if node is not None and self._numa is not None else None
 
     def _capacity(self, uid: str, held: Held, ledger: Ledger | None) -> Mapping[str, int]:
         """What there is for pods, where one has devices: as many at least as are given out.

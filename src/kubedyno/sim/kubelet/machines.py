@@ -52,13 +52,24 @@ class Build(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """A kind of node.
 
     `capacity` is what it has for pods (`status.allocatable`), with CPUs in thousandths. `devices` are those of its
-    plugins as far as they have registered. `numa` and `empty` are None where no manager aligns anything.
+    plugins as far as they have registered. `numa` and `empty` are None where no manager aligns anything. `settings` are
+    its kubelet's, and `installed` the quantities of the whole node.
     """
 
     capacity: Mapping[str, int]
     devices: Devices
     numa: Node | None
     empty: Ledger | None
+    settings: KubeletSettings = kubelets.DEFAULTS
+    installed: Mapping[str, str] = {}
+
+    @functools.cached_property
+    def machine(self) -> Machine:
+        """The hardware, whether or not anything is aligned; UsageError where such a machine cannot be."""
+        if self.numa is not None:
+            return self.numa.machine
+        with located(f"annotation {marks.KUBELET}"):
+            return _shaped(self.settings.numa, self.installed.get(CPU, "0"), self.installed.get("memory", "0"))
 
     @functools.cached_property
     def gpus(self) -> Mapping[str, int]:
@@ -126,7 +137,7 @@ def _build(
     with located(f"annotation {marks.KUBELET}"):
         machine, empty = _started(settings, whole, devices)
     amounts = {name: amount(name, Quantity.parse(text)) for name, text in allocatable if is_counted(name)}
-    return Build(capacity=amounts, devices=devices, numa=machine, empty=empty)
+    return Build(capacity=amounts, devices=devices, numa=machine, empty=empty, settings=settings, installed=whole)
 
 
 def check(settings: KubeletSettings, capacity: Mapping[str, str]) -> None:
@@ -157,7 +168,7 @@ def aligned_machine(settings: KubeletSettings, *, cpus: str, memory: str, device
     static_memory = settings.memory_manager_policy == "Static"
     if policy == Policy.NONE and not static_cpus and not static_memory:
         return None
-    machine = _machine(settings.numa, Quantity.parse(cpus).to_int(), Quantity.parse(memory).to_int())
+    machine = _shaped(settings.numa, cpus, memory)
     return Node(
         machine=machine,
         policy=Policy(policy),
@@ -193,6 +204,11 @@ def _chosen(field: str, written: str, allowed: Sequence[str]) -> str:
 
 def _zones(settings: KubeletSettings) -> int:
     return settings.numa.sockets * settings.numa.nodes_per_socket if settings.numa else 1
+
+
+def _shaped(shape: Numa | None, cpus: str, memory: str) -> Machine:
+    """The machine of that shape; `cpus` and `memory` are quantities of all of it."""
+    return _machine(shape, Quantity.parse(cpus).to_int(), Quantity.parse(memory).to_int())
 
 
 def _machine(shape: Numa | None, cpus: int, memory: int) -> Machine:

@@ -21,11 +21,13 @@ from kubedyno.kit.timetable import Timetable
 from kubedyno.kube import meta
 from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import PODS, RESOURCE_CLAIMS
+from kubedyno.model.numa import refusals
 from kubedyno.model.numa.admission import Rejection
 from kubedyno.sim.faults import fault
 from kubedyno.sim.kubelet import admission, claims, lifecycle, plans, podstates, sending, telling
 from kubedyno.sim.kubelet.fleet import Fleet, NodeEntry, PodEntry
 from kubedyno.sim.kubelet.lag import Lag
+from kubedyno.sim.kubelet.lateness import LateWrites
 from kubedyno.sim.kubelet.lifecycle import Delete, Wait, Write
 from kubedyno.sim.kubelet.plans import Plan
 from kubedyno.sim.kubelet.sending import Fate, Sent
@@ -58,6 +60,7 @@ class PodTender:
         self._keys: WorkQueue[Key] = WorkQueue(clock, group.create_task, most_s=_MOST_BACKOFF_S)
         self._turns: Timetable[Key] = Timetable(clock, group.create_task)
         self._unseen: WorkQueue[str] = WorkQueue(clock, group.create_task, most_s=_MOST_BACKOFF_S)
+        self._late = LateWrites()
 
     def seen(self, pod: Object, seen_ns: int) -> None:
         """A bound pod is new or has changed; `seen_ns` 0: it was there before us."""
@@ -80,6 +83,7 @@ class PodTender:
         """A pod is no more."""
         self._fleet.pod_gone(key)
         self._turns.drop(key)
+        self._late.forget(key)
 
     def revisit(self, node: NodeEntry) -> None:
         """Look at all pods of a node again: it is new, or came back, or something else became of it."""
@@ -134,6 +138,8 @@ class PodTender:
         if node is None or (node.faults and not _may_work(node, pod, now_ns)):
             entry.seen_ns = 0  # it waits for its node, not for us
             return
+        if self._late:
+            now_ns = self._late.decided_ns(key, entry.uid) or now_ns
         if (pod.get("status") or {}).get("phase") in FINISHED:
             self._fleet.release(entry)
         elif not await self._is_taken(entry, node, pod, now_ns):
@@ -153,15 +159,21 @@ class PodTender:
                 await self._delete(entry, pod, plan)
             case Wait():
                 podstates.forget_unneeded(pod)
-                self._turns.put(key, self._clock.monotonic_ns() + decision.until_ns - now_ns)
+                self._late.forget(key)
+                self._come_back(key, decision.until_ns)
             case None:
+                self._late.forget(key)
                 self._turns.drop(key)
                 entry.pod = None
+
+    def _come_back(self, key: Key, at_ns: int) -> None:
+        """Look at the pod again at that wall time."""
+        self._turns.put(key, self._clock.monotonic_ns() + at_ns - self._clock.wall_ns())
 
     async def _write(
         self, entry: PodEntry, node: NodeEntry, pod: Object, plan: Plan, decision: Write, *, now_ns: int
     ) -> None:
-        sent = await self._send(entry, pod, decision.status)
+        sent = await self._send(entry, node, pod, decision.status, now_ns)
         if sent is None:
             return
         if decision.is_step:
@@ -186,16 +198,19 @@ class PodTender:
         address = status.get("podIP")
         if address and not pod["spec"].get("hostNetwork"):
             self._fleet.note_address(entry, node, address)
-        rejection = entry.refusal
+        has_started, is_going = status.get("startTime"), pod["metadata"].get("deletionTimestamp")
+        # A pod that goes before anybody has heard that it was refused just goes.
+        rejection = entry.refusal if has_started or not is_going else None
         if rejection is None:
-            if status.get("startTime") or pod["metadata"].get("deletionTimestamp"):
+            if has_started or is_going:
                 node.ledger.charge(pod)
             else:
-                rejection = node.ledger.admit(pod)
+                rejection = _judged(node, pod, now_ns)
         if rejection is not None:
-            await self._refuse(entry, pod, rejection, now_ns)
+            await self._refuse(entry, node, pod, rejection, now_ns)
             return False
         entry.charged = True
+        self._fleet.changes.note(node.name)
         return True
 
     async def _waits_for_claims(self, entry: PodEntry, node: NodeEntry, pod: Object, now_ns: int) -> bool:
@@ -209,16 +224,19 @@ class PodTender:
         entry.seen_ns = 0  # it waits for its claims, not for us
         if not status.get("startTime"):
             accepted = podstates.accepted(pod, now=seconds_text(now_ns), addresses=_Addresses(self._fleet, entry, node))
-            if await self._send(entry, pod, accepted):
+            if await self._send(entry, node, pod, accepted, now_ns):
                 event = telling.event(pod, claims.REASON, missing, host=entry.node, now_ns=now_ns)
                 await telling.tell(self._client, event)
         else:
             self._turns.put(entry.key, self._clock.monotonic_ns() + round(_CLAIMS_AGAIN_S * NS_PER_S))
         return True
 
-    async def _refuse(self, entry: PodEntry, pod: Object, rejection: Rejection, now_ns: int) -> None:
+    async def _refuse(self, entry: PodEntry, node: NodeEntry, pod: Object, rejection: Rejection, now_ns: int) -> None:
         """The pod fails, and an event says why."""
-        if await self._send(entry, pod, admission.rejected_status(pod, rejection, seconds_text(now_ns))):
+        if node.faults:
+            entry.refusal = rejection  # it may be long until it is written, and stays refused
+        status = admission.rejected_status(pod, rejection, seconds_text(now_ns))
+        if await self._send(entry, node, pod, status, now_ns):
             event = telling.event(pod, rejection.reason, rejection.message, host=entry.node, now_ns=now_ns)
             await telling.tell(self._client, event)
 
@@ -259,11 +277,27 @@ class PodTender:
                 return msgspec.structs.replace(plan, work_s=work_s, exit_code=failure.exit_code)
         return plan
 
-    async def _send(self, entry: PodEntry, pod: Object, status: Object) -> Sent | None:
-        """Write a status; None: it was not done."""
+    async def _send(
+        self, entry: PodEntry, node: NodeEntry, pod: Object, status: Object, decided_ns: int
+    ) -> Sent | None:
+        """Write a status; None: it was not done, or not yet."""
+        if node.faults and self._waits(entry, node, status, decided_ns):
+            return None
         path = PODS.path(namespace=entry.key[0], name=entry.key[1])
         sent = await sending.patch_status(self._client, path, entry.uid, status)
         return sent if self._settle(entry, pod, sent) else None
+
+    def _waits(self, entry: PodEntry, node: NodeEntry, status: Object, decided_ns: int) -> bool:
+        """Whether the node's faults keep a status from being written yet."""
+        at = draws.unit(self._seed, f"slow status {entry.key[0]}/{entry.key[1]} {status.get('phase')}")
+        due_ns = self._late.due_ns(
+            entry.key, entry.uid, node.faults, decided_ns=decided_ns, now_ns=self._clock.wall_ns(), at=at
+        )
+        if due_ns is None:
+            return False
+        entry.seen_ns = 0  # it waits for its node, not for us
+        self._come_back(entry.key, due_ns)
+        return True
 
     def _settle(self, entry: PodEntry, pod: Object, sent: Sent) -> bool:
         """After a write: what it made of the pod comes by the watch, or has come already."""
@@ -275,6 +309,7 @@ class PodTender:
                 self._keys.retry(entry.key)
             return False
         self._keys.forget(entry.key)
+        self._late.forget(entry.key)
         if sent.fate is Fate.DONE:
             entry.version = max(entry.version, int(sent.version or 0))
         if entry.pod is pod or (
@@ -323,6 +358,17 @@ class _Addresses:
         """Of the pod itself."""
         address = self._fleet.address_for(self._entry, self._node)
         return (address,) if address else ()
+
+
+def _judged(node: NodeEntry, pod: Object, now_ns: int) -> Rejection | None:
+    """Why the node refuses a pod that is new there, rightly or by one of its faults; None: it is charged."""
+    wrong = fault.wrong_admission(node.faults, now_ns, pod["metadata"]["uid"]) if node.faults else None
+    if wrong is None:
+        return node.ledger.admit(pod)
+    if wrong.verdict == "accepts":
+        return node.ledger.admit(pod, anyway=True)
+    usual = refusals.unaligned()
+    return Rejection(wrong.reason or usual.reason, usual.message)
 
 
 def _may_work(node: NodeEntry, pod: Object, now_ns: int) -> bool:

@@ -16,6 +16,7 @@ from kubedyno.kube.resources import SERVICE_ACCOUNTS
 from kubedyno.server.embedding import new_api
 from kubedyno.server.inprocess import InProcess
 from kubedyno.sim.devices.publishing import publish_devices
+from kubedyno.sim.kubelet.fleet import Fleet
 from kubedyno.sim.kubelet.playing import play_kubelets
 
 LEASE_S = 40
@@ -25,8 +26,15 @@ WITHIN_S = 3600.0
 Play = Callable[[Cluster], Awaitable[Any]]
 
 
-def play_in_cluster(play: Play, *, kubelets: bool, settings: ControllerSettings | None = None, seed: int = 1) -> Any:
-    """Run `play` in a new cluster; what it returns."""
+def play_in_cluster(
+    play: Play,
+    *,
+    kubelets: bool,
+    settings: ControllerSettings | None = None,
+    seed: int = 1,
+    fleet: Fleet | None = None,
+) -> Any:
+    """Run `play` in a new cluster; what it returns. `fleet` is where the kubelets keep what they know."""
 
     async def main() -> Any:
         clock = LoopClock(asyncio.get_running_loop())
@@ -40,7 +48,8 @@ def play_in_cluster(play: Play, *, kubelets: bool, settings: ControllerSettings 
                 )
             ]
             if kubelets:
-                background.append(group.create_task(play_kubelets(client, clock=clock, seed=seed, lease_s=LEASE_S)))
+                kubelet = play_kubelets(client, clock=clock, seed=seed, lease_s=LEASE_S, fleet=fleet)
+                background.append(group.create_task(kubelet))
                 background.append(group.create_task(publish_devices(client, clock=clock, seed=seed)))
             await cluster.until(SERVICE_ACCOUNTS, lambda found: "default" in found)
             outcome = await play(cluster)
@@ -61,3 +70,14 @@ def in_cluster() -> Callable[[Play], Any]:
 def in_simulation() -> Callable[[Play], Any]:
     """`in_simulation(play)`: simulated kubelets play the nodes."""
     return lambda play: play_in_cluster(play, kubelets=True)
+
+
+@pytest.fixture
+def in_fleet() -> Callable[[Callable[[Cluster, Fleet], Awaitable[Any]]], Any]:
+    """`in_fleet(play)`: as above, and `play` also gets what the kubelets know."""
+
+    def run(play: Callable[[Cluster, Fleet], Awaitable[Any]]) -> Any:
+        fleet = Fleet()
+        return play_in_cluster(lambda cluster: play(cluster, fleet), kubelets=True, fleet=fleet)
+
+    return run

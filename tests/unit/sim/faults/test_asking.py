@@ -11,6 +11,7 @@ from kubedyno.sim.faults.aiming import AnyGpus
 from kubedyno.sim.faults.fault import Crash, Flapping, GpuLost, KubeletRestart, NotReady, PodFailure, SlowStart
 from kubedyno.sim.faults.injecting import Trouble
 from kubedyno.sim.faults.maintaining import Cordon, Drain
+from kubedyno.sim.faults.misbehaving import Misreport, SlowStatus, ViewsUnavailable, WrongAdmission
 from kubedyno.sim.faults.scheduling import Timing
 
 pytestmark = pytest.mark.unit
@@ -32,6 +33,22 @@ pytestmark = pytest.mark.unit
         ("gpu-lost", {"gpus": "any:2"}, AnyGpus(2)),
         ("gpu-lost", {}, AnyGpus(1)),
         ("kubelet-restart", {"state": "lost"}, KubeletRestart(state="lost")),
+        ("misreport", {"what": "stale"}, Misreport(what="stale")),
+        (
+            "misreport",
+            {"what": "allocatable", "resource": "nvidia.com/gpu", "amount": "-2"},
+            Misreport(what="allocatable", resource="nvidia.com/gpu", by=-2),
+        ),
+        ("misreport", {"what": "hidden-pods", "pod-share": "0.5"}, Misreport(what="hidden-pods", share=0.5)),
+        ("views-unavailable", {}, ViewsUnavailable(how="error")),
+        ("views-unavailable", {"how": "timeout", "delay": "20s"}, ViewsUnavailable(how="timeout", delay_s=20)),
+        ("admission", {"verdict": "accepts"}, WrongAdmission(verdict="accepts")),
+        (
+            "admission",
+            {"verdict": "rejects", "reason": "OutOfcpu", "pod-share": "0.5"},
+            WrongAdmission(verdict="rejects", reason="OutOfcpu", share=0.5),
+        ),
+        ("slow-status", {"extra": "uniform(1s, 9s)"}, SlowStatus(extra="uniform(1s, 9s)")),
         ("cordon", {}, Cordon()),
         ("drain", {"grace-period": "5"}, Drain(grace_s=5)),
     ],
@@ -52,8 +69,8 @@ def test_every_fault_can_be_asked_for() -> None:
             "gone",
             {},
             (
-                "there is no fault 'gone': known are: cordon, crash, drain, flapping, gpu-lost, kubelet-restart, "
-                "not-ready, pod-failure, slow-start"
+                "there is no fault 'gone': known are: admission, cordon, crash, drain, flapping, gpu-lost, "
+                "kubelet-restart, misreport, not-ready, pod-failure, slow-start, slow-status, views-unavailable"
             ),
         ),
         ("crash", {"gpus": "0"}, "--gpus: a crash does not have that; it has no options"),
@@ -74,6 +91,28 @@ def test_every_fault_can_be_asked_for() -> None:
         ("not-ready", {"cause": "mood"}, "--cause: 'mood' is none of network, runtime"),
         ("kubelet-restart", {"state": "solid"}, "--state: 'solid' is none of kept, lost"),
         ("slow-start", {"extra": "long"}, "--extra: 'long' is no duration"),
+        (
+            "misreport",
+            {},
+            (
+                "--what: misreport needs it; write one of no-numa, negative-numa, several-numa, stale, allocatable, "
+                "hidden-pods"
+            ),
+        ),
+        ("misreport", {"what": "mood"}, "--what: 'mood' is none of no-numa, negative-numa, several-numa, stale, "),
+        ("misreport", {"what": "allocatable"}, "--amount 0: write how much more or, with a minus, less"),
+        ("misreport", {"what": "allocatable", "amount": "much"}, "--amount: 'much' is no whole number"),
+        ("misreport", {"what": "stale", "amount": "1"}, "--amount 1: belongs to allocatable, not to stale"),
+        ("misreport", {"what": "stale", "resource": "cpu"}, "--resource cpu: stale is not about single resources"),
+        ("misreport", {"what": "hidden-pods", "pod-share": "0"}, "--pod-share 0 must be more than 0 and at most 1"),
+        ("views-unavailable", {"how": "shy"}, "--how: 'shy' is none of error, timeout, refused"),
+        ("views-unavailable", {"delay": "3s"}, "--delay 3: belongs to timeout, not to error"),
+        ("views-unavailable", {"how": "timeout", "delay": "0s"}, "--delay 0 must be more than 0 and at most 1e+09"),
+        ("admission", {}, "--verdict: admission needs it; write one of accepts, rejects"),
+        ("admission", {"verdict": "doubts"}, "--verdict: 'doubts' is none of accepts, rejects"),
+        ("admission", {"verdict": "accepts", "reason": "x"}, "--reason 'x': who accepts gives none"),
+        ("slow-status", {"extra": "long"}, "--extra: 'long' is no duration"),
+        ("slow-status", {"factor": "3"}, "--factor: a slow-status does not have that; its options are --extra"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_option(kind: str, options: dict[str, str], sentence: str) -> None:

@@ -16,6 +16,7 @@ from kubedyno.sim.faults.fault import (
     PodFailure,
     SlowStart,
 )
+from kubedyno.sim.faults.misbehaving import Misreport, SlowStatus, ViewsUnavailable, WrongAdmission
 
 pytestmark = pytest.mark.unit
 
@@ -38,6 +39,10 @@ EVERY_KIND = (
     PodFailure(share=0.5, exit_code=137, after_s=4),
     GpuLost(gpus=(0, 3)),
     KubeletRestart(state="lost", down_s=9),
+    Misreport(what="allocatable", resource="nvidia.com/gpu", by=-2),
+    ViewsUnavailable(how="timeout", delay_s=20),
+    WrongAdmission(verdict="rejects", reason="OutOfcpu", share=0.5),
+    SlowStatus(extra="uniform(1s, 2s)"),
 )
 
 
@@ -62,7 +67,7 @@ def test_a_node_tells_its_faults() -> None:
     ("text", "sentence"),
     [
         ('[{"kind": "crsh"}]', "there is no fault 'crsh': did you mean 'crash'?"),
-        ('[{"kind": "tired"}]', "there is no fault 'tired': known are: crash, flapping, gpu-lost, kubelet-restart, "),
+        ('[{"kind": "tired"}]', "there is no fault 'tired': known are: admission, crash, flapping, gpu-lost, "),
         ("[", "truncated"),
         ('{"kind": "crash"}', "Expected `array`, got `object`"),
         ('[{"id": "a"}]', "missing required field `kind`"),
@@ -79,6 +84,32 @@ def test_a_node_tells_its_faults() -> None:
         ('[{"kind": "gpu-lost"}]', "gpus must name at least one GPU by its index, like [0, 3]"),
         ('[{"kind": "gpu-lost", "gpus": [-1]}]', "gpus must name at least one GPU"),
         ('[{"kind": "kubelet-restart", "downSeconds": -1}]', "downSeconds -1 must be 0 to 1e+09"),
+        ('[{"kind": "misreport"}]', "missing required field `what`"),
+        ('[{"kind": "misreport", "what": "mood"}]', "Invalid enum value 'mood'"),
+        ('[{"kind": "misreport", "what": "allocatable"}]', "by 0: write how much more or, with a minus, less"),
+        ('[{"kind": "misreport", "what": "stale", "by": 2}]', "by 2: belongs to allocatable, not to stale"),
+        (
+            '[{"kind": "misreport", "what": "stale", "resource": "cpu"}]',
+            "resource cpu: stale is not about single resources",
+        ),
+        ('[{"kind": "misreport", "what": "hidden-pods", "share": 2}]', "share 2 must be more than 0 and at most 1"),
+        (
+            '[{"kind": "misreport", "what": "no-numa", "share": 0.5}]',
+            "share 0.5: belongs to hidden-pods, not to no-numa",
+        ),
+        ('[{"kind": "views-unavailable", "how": "shy"}]', "Invalid enum value 'shy'"),
+        (
+            '[{"kind": "views-unavailable", "how": "timeout", "delaySeconds": 0}]',
+            "delaySeconds 0 must be more than 0 and at most 1e+09",
+        ),
+        (
+            '[{"kind": "views-unavailable", "delaySeconds": 3}]',
+            "delaySeconds 3: belongs to timeout, not to error",
+        ),
+        ('[{"kind": "admission"}]', "missing required field `verdict`"),
+        ('[{"kind": "admission", "verdict": "accepts", "reason": "x"}]', "reason 'x': who accepts gives none"),
+        ('[{"kind": "admission", "verdict": "rejects", "share": 0}]', "share 0 must be more than 0 and at most 1"),
+        ('[{"kind": "slow-status", "extra": "long"}]', "extra: 'long' is no duration"),
     ],
 )
 def test_what_cannot_be_read_is_told_with_its_place(text: str, sentence: str) -> None:
@@ -184,3 +215,29 @@ def test_a_restart_is_told_once_and_when_the_kubelet_is_back() -> None:
 def test_what_is_over_may_go() -> None:
     assert [fault.is_over(Crash(until=stamp(3)), at(seconds)) for seconds in (2, 3)] == [False, True]
     assert not fault.is_over(Crash(), T)
+
+
+@pytest.mark.parametrize(
+    ("faults", "late_s"),
+    [
+        ((), 0),
+        ((Crash(),), 0),
+        ((SlowStatus(),), 5),
+        ((SlowStatus(extra="uniform(2s, 4s)"),), 3),
+        ((SlowStatus(extra="1s"), SlowStatus(extra="2s")), 3),
+        ((SlowStatus(since=stamp(1)), SlowStatus(until=stamp(0))), 0),
+    ],
+)
+def test_statuses_are_as_late_as_all_faults_together_make_them(faults: fault.Faults, late_s: float) -> None:
+    assert fault.status_late_s(faults, T, at=0.5) == late_s
+
+
+def test_a_share_of_the_pods_is_judged_wrongly_and_always_the_same() -> None:
+    uids = [f"uid-{number}" for number in range(1000)]
+    wrong = WrongAdmission(id="a", verdict="rejects", share=0.3)
+    met = [uid for uid in uids if fault.wrong_admission((wrong,), T, uid)]
+    assert len(met) == pytest.approx(300, abs=60)
+    assert met == [uid for uid in uids if fault.wrong_admission((Crash(), wrong), T, uid)]
+    assert not any(fault.wrong_admission((), T, uid) for uid in uids)
+    over = WrongAdmission(verdict="rejects", until=stamp(0))
+    assert fault.wrong_admission((over,), T, "uid-0") is None

@@ -1,0 +1,1 @@
+"""Exporters that are simulated: they read what kubelets tell and write NodeResourceTopology objects."""
