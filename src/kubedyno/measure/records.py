@@ -90,6 +90,21 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     detail: Annotated[str, Meta(description="The evidence: objects, nodes, figures.")]
 
 
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """A test case of a trial: what was made to fail, what had to come of it, and what did."""
+
+    target: Annotated[str, Meta(description="What is tested.")]
+    component: Annotated[str, Meta(description="Who is made to fail, or is looked at.")]
+    failure: Annotated[str, Meta(description="The state that it was brought into.")]
+    expected: Annotated[str, Meta(description="What is right here, or what the component is known to do instead.")]
+    observed: Annotated[str, Meta(description="What was seen.")]
+    passed: Annotated[bool, Meta(description="Whether what was seen is what was expected.")] = True
+    finding: Annotated[str, Meta(description="The known fault of a component that was expected; empty: none.")] = ""
+    breaks: Annotated[
+        tuple[int, ...], Meta(description="Numbers of the communications between components that it disturbs, 1 to 6.")
+    ] = ()
+
+
 class AuditLine(msgspec.Struct, frozen=True, kw_only=True):
     """The instrument looking at itself."""
 
@@ -102,6 +117,71 @@ class AuditLine(msgspec.Struct, frozen=True, kw_only=True):
     def acceptable(self) -> bool:
         """Whether the value is within its limit."""
         return self.limit is None or self.value <= self.limit
+
+
+class Communication(msgspec.Struct, frozen=True, kw_only=True):
+    """What one component asked of another during a trial: one of the six of resource-topology-aware scheduling."""
+
+    number: Annotated[int, Meta(description="Which, from 1 to 6.")]
+    name: Annotated[str, Meta(description="Who asks whom: `exporter to kubelet`.")]
+    requests: Annotated[int | None, Meta(description="How many requests were answered; null: nobody counted.")] = None
+    watches: Annotated[int, Meta(description="How many of them were for a watch.")] = 0
+    errors: Annotated[
+        dict[str, int], Meta(description="Requests that failed, by code; `error` where no code is known.")
+    ] = {}
+    latency: Annotated[
+        tuple[Percentile, ...], Meta(description="Percentiles of the time to the answer, seconds; watches aside.")
+    ] = ()
+    source: Annotated[str, Meta(description="Who counted; empty: nobody.")] = ""
+    note: Annotated[str, Meta(description="Why there is nothing, or how the figures are meant.")] = ""
+
+
+class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
+    """What something took at one size of the cluster and one rate: a point of a curve."""
+
+    case: Annotated[str, Meta(description="Whose curve: `scheduler latency`.")]
+    scale: Annotated[str, Meta(description="Name of the size: `toy`, `small`, `medium`, `large`, `huge`.")]
+    nodes: Annotated[int, Meta(description="Nodes of the cluster.")]
+    rate: Annotated[float | None, Meta(description="What was asked for a second; null: no rate was kept to.")] = None
+    aware: Annotated[bool, Meta(description="Whether NUMA zones were exported and heeded.")]
+    ha: Annotated[bool, Meta(description="Whether the control plane was replicated.")]
+    metric: Annotated[str, Meta(description="What was measured, with its unit: `PATCH, s`.")]
+    p50: Annotated[Percentile | None, Meta(description="The median with its interval; null: no samples.")] = None
+    p90: Annotated[Percentile | None, Meta(description="The 90th percentile; null: no samples.")] = None
+    p99: Annotated[Percentile | None, Meta(description="The 99th percentile; null: no samples.")] = None
+    n: Annotated[int, Meta(description="Samples.")] = 0
+    achieved: Annotated[float | None, Meta(description="The rate that there really was; null: as was meant.")] = None
+    errors: Annotated[dict[str, int], Meta(description="What failed at this rate, by code.")] = {}
+    note: Annotated[str, Meta(description="How it is meant: who was measured, what did not fit.")] = ""
+
+
+class KneeRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The highest rate that kept its limits at one size of the cluster, and what gave way above it."""
+
+    case: Annotated[str, Meta(description="Which load: `API server overload`.")]
+    scale: Annotated[str, Meta(description="Name of the size: `toy`, `small`, `medium`, `large`, `huge`.")]
+    nodes: Annotated[int, Meta(description="Nodes of the cluster.")]
+    aware: Annotated[bool, Meta(description="Whether NUMA zones were exported and heeded.")]
+    ha: Annotated[bool, Meta(description="Whether the control plane was replicated.")]
+    unit: Annotated[str, Meta(description="Of the rates: `requests/s`.")] = "1/s"
+    slo_s: Annotated[float | None, Meta(description="The p99 that was allowed, seconds; null: nothing was tried.")] = (
+        None
+    )
+    rate: Annotated[float | None, Meta(description="The highest good rate; null: there was none.")] = None
+    lower: Annotated[float | None, Meta(description="Up to here no step was bad.")] = None
+    upper: Annotated[float | None, Meta(description="From here on no step was good.")] = None
+    broke: Annotated[tuple[str, ...], Meta(description="What broke first above it: `latency`, `errors`.")] = ()
+    component: Annotated[str, Meta(description="Who gave way, by its own figures; empty: nobody is known.")] = ""
+    evidence: Annotated[str, Meta(description="The figures that show it.")] = ""
+    first_error: Annotated[str, Meta(description="The first error, in the words of whoever gave it.")] = ""
+    errors: Annotated[dict[str, int], Meta(description="Errors of all steps that broke a limit, by code.")] = {}
+    recovery_s: Annotated[
+        float | None, Meta(description="From the end of too high a load until all was as before, the median.")
+    ] = None
+    confirmed: Annotated[bool, Meta(description="Whether both sides of it were tried as often as was asked.")] = False
+    steps: Annotated[int, Meta(description="How many steps were made.")] = 0
+    unfit: Annotated[str, Meta(description="What did not fit, or why there is no knee; empty: all was done.")] = ""
+    note: Annotated[str, Meta(description="What stands for whom here, and what it cannot show.")] = ""
 
 
 class TrialRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,7 +213,20 @@ class TrialRecord(msgspec.Struct, frozen=True, kw_only=True):
     violations: Annotated[tuple[Violation, ...], Meta(description="Rules that were broken; most runs have none.")] = ()
     findings: Annotated[tuple[Finding, ...], Meta(description="What limited the system under test.")] = ()
     checks: Annotated[tuple[Check, ...], Meta(description="What had to hold, and whether it did.")]
+    cases: Annotated[
+        tuple[Case, ...], Meta(description="Test cases; each is a check, too. Most scenarios have none.")
+    ] = ()
     audit: Annotated[tuple[AuditLine, ...], Meta(description="The instrument looking at itself.")]
+    communications: Annotated[
+        tuple[Communication, ...],
+        Meta(description="Who asked whom, how often, how long it took: of NUMA trials, and of labs with an audit log."),
+    ] = ()
+    curves: Annotated[
+        tuple[CurvePoint, ...], Meta(description="Percentiles by size of cluster and rate: of latency cases.")
+    ] = ()
+    knees: Annotated[
+        tuple[KneeRecord, ...], Meta(description="Highest rates that kept their limits: of overload cases.")
+    ] = ()
     verdict: Annotated[Verdict, Meta(description="How the trial ended.")]
     message: Annotated[str, Meta(description="Why, if it did not pass.")]
 
