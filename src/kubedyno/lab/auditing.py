@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Self
 
+import msgspec
+
 from kubedyno.kit.clock import NS_PER_S, Clock
 from kubedyno.kit.errors import EngineError
 from kubedyno.lab import lagging
@@ -92,6 +94,11 @@ class Auditor:
             asyncio.create_task(self._watch_loop(), name="watch the event loop"),
             asyncio.create_task(self._follow(), name="ask the components"),
         ]
+
+    def throttling(self, since_ns: int, until_ns: int) -> tuple[Finding, ...]:
+        """Clients that were held back by their own limits in a part of the time, by their figures alone."""
+        parts = (msgspec.structs.replace(one, logged=0) for one in self._watched(since_ns, until_ns))
+        return tuple(finding for one in parts if (finding := clients.throttling(one)) is not None)
 
     async def end(self, *, recording: Recording | None = None, timed: Timed | None = None) -> Audit:
         """The lab is about to go: what was seen, in the part that was timed if there was one."""
@@ -182,7 +189,7 @@ class Auditor:
             self._histories.setdefault(_SERVER, History()).add(now_ns, served)
 
     async def _figures(self, component: Component) -> dict[str, float] | None:
-        probe = _probe(component)
+        probe = metrics_probe(component)
         running = self._lab is not None and component.name in self._lab.supervisor.processes
         if probe is None or self._lab is None or not running:
             return None  # it tells nothing, or is paused
@@ -277,7 +284,7 @@ class Auditor:
         ]
 
 
-def _probe(component: Component) -> Probe | None:
+def metrics_probe(component: Component) -> Probe | None:
     """Where a component tells its figures; the serving ports of Kubernetes' own programs ask who wants to know."""
     if component.ready is not None and component.ready.url.endswith("/metrics"):
         return component.ready

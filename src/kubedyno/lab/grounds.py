@@ -24,8 +24,9 @@ from kubedyno.lab.steering import AbsentControl, RemoteControl, SchedulerControl
 from kubedyno.lab.visiting import Visit
 from kubedyno.model.features import Feature, missing
 from kubedyno.model.settings import Setting, canonical
-from kubedyno.plane.ports import free_ports
+from kubedyno.plane.ports import LOOPBACK, free_ports
 from kubedyno.schedulers import SCHEDULERS
+from kubedyno.sim import mounting
 from kubedyno.sim.serving import simulate_beside
 from kubedyno.sim.simulating import Simulation
 
@@ -45,6 +46,8 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     """Where others were there before: who removes what the trial made."""
     lacks: Mapping[Feature, str] = {}
     """What the scheduler cannot express here, and why."""
+    kubelets_url: str = ""
+    """Pages of the simulator of a lab that is another process's; empty: there is none, or the lab is our own."""
     keeps_apart: bool = False
     """Whether others have nodes and pods there: then the trial's are for each other alone."""
 
@@ -101,6 +104,7 @@ async def others_ground(trial: Trial, *, selection: Selection, clock: Clock) -> 
                 settings=settings,
                 cleaner=cleaner,
                 lacks=lacks,
+                kubelets_url="" if lab is None else _kubelets_url(lab),
                 keeps_apart=True,
             )
         finally:
@@ -125,12 +129,19 @@ def _refuse_lacking(trial: Trial, lacks: Mapping[Feature, str]) -> None:
 def _refuse_other_settings(trial: Trial, settings: tuple[Setting, ...], selection: Selection) -> None:
     """NotApplicable where a scenario needs settings that a lab which is there already does not have."""
     known = {f"{one.component}.{one.field}": one.value for one in settings}
-    for path, value in trial.scenario.settings.get(trial.spec.scheduler, {}).items():
+    for path, value in trial.scenario.settings_for(trial.spec.scheduler, trial.parameters).items():
         if canonical(known.get(path, "")) != canonical(value):
             raise NotApplicable(
                 f"it needs {path}={value}, and {selection.told} has {known.get(path, 'not said what it has')}: "
                 "let it have a lab of its own"
             )
+
+
+def _kubelets_url(lab: LabFolder) -> str:
+    """The pages of a lab's simulated kubelets; empty: it has none."""
+    status = lab.read_status()
+    ports = [one.ports.get("metrics") for one in status.components if one.name == mounting.NAME] if status else []
+    return f"http://{LOOPBACK}:{ports[0]}" if ports and ports[0] else ""
 
 
 def settings_of(lab: LabFolder) -> tuple[Setting, ...]:

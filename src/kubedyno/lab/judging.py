@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from kubedyno.kit.errors import CheckFailed, ExitCode, InvalidRun, KubedynoError, NotApplicable
+from kubedyno.lab import lagging
 from kubedyno.measure.records import AuditLine, Check, Finding, Verdict, Violation
 
 _SHOWN: Final = 3
@@ -41,6 +42,10 @@ def verdict_of(error: BaseException | None) -> Verdict:
     return Verdict.INTERRUPTED if isinstance(error, asyncio.CancelledError) else Verdict.ERROR
 
 
+OVERLOAD: Final = "overload"
+"""Tag of scenarios that look for the rate at which somebody gives way; it may be we."""
+
+
 def judge(evidence: Evidence) -> tuple[Verdict, str]:
     """The verdict of a trial, and why it is not the best one."""
     if isinstance(evidence.error, NotApplicable):
@@ -61,6 +66,14 @@ def judge(evidence: Evidence) -> tuple[Verdict, str]:
         reasons[Verdict.SUSPECT] = undeclared
     worst = worst_of(reasons)
     return worst, "; ".join(reasons[worst])
+
+
+def beyond_limits(lines: Iterable[AuditLine]) -> list[AuditLine]:
+    """The lines of a trial that goes beyond every limit on purpose, and says itself who gave way: without limits.
+
+    But for two simulators of one node: then nothing was what it seemed.
+    """
+    return [line if line.name == lagging.CONTESTED else msgspec.structs.replace(line, limit=None) for line in lines]
 
 
 def _failed_checks(checks: Iterable[Check]) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from kubedyno.client.access import Access
 from kubedyno.client.rest import Client
 from kubedyno.kit import randomness
 from kubedyno.kit.clock import NS_PER_S, Clock
@@ -15,19 +16,23 @@ from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import NODES
 from kubedyno.lab import apart, feasible, installing, measuring
 from kubedyno.lab.cleaning import Cleaner
+from kubedyno.lab.communicating import Communicating
 from kubedyno.lab.creating import RUN_LABEL, Creator, labelled
+from kubedyno.lab.exporters import Exporters
 from kubedyno.lab.handles import Evicted, Nodes, Stamp, Workloads
+from kubedyno.lab.ledgers import NOBODY, Kubelets, Ledgers
+from kubedyno.lab.spec import LabSpec
 from kubedyno.lab.standing import Goal, Standing
 from kubedyno.lab.steering import SchedulerControl
 from kubedyno.lab.waiting import Waiting
 from kubedyno.measure.following import Following
-from kubedyno.measure.records import Check, Measurement, Threshold
+from kubedyno.measure.records import Case, Check, CurvePoint, KneeRecord, Measurement, Threshold
 from kubedyno.model.dialects import Dialect, Surroundings
 from kubedyno.model.features import Feature, missing
 from kubedyno.model.queues import UNLIMITED, Queue, Share
 from kubedyno.model.settings import Setting
 from kubedyno.model.workloads import Workload
-from kubedyno.sim import limits, marks, pools
+from kubedyno.sim import hollow_nodes, limits, marks, pools
 from kubedyno.sim.faults.injecting import ONCE, Injector, Trouble
 from kubedyno.sim.faults.scheduling import Timing
 from kubedyno.sim.faults.selecting import Selection
@@ -39,6 +44,11 @@ _WRITERS = 32
 
 class Lab:
     """A lab during one trial; scenarios get it as their first argument."""
+
+    spec: LabSpec | None = None
+    """What it was asked to be; None: nobody says."""
+    access: Access | None = None
+    """How others connect to its API server; None: `client` is all there is."""
 
     def __init__(
         self,
@@ -63,6 +73,9 @@ class Lab:
         self.rng = randomness.stream(seed, "scenario")
         self.measurements: list[Measurement] = []
         self.checks: list[Check] = []
+        self.cases: list[Case] = []
+        self.curves: list[CurvePoint] = []
+        self.knees: list[KneeRecord] = []
         self.thresholds: list[Threshold] = []
         self.submitted_pods = 0
         self.timed_ns: int | None = None
@@ -73,8 +86,18 @@ class Lab:
         self.creator = Creator(client, clock)
         self.made: list[str] = []
         """Names of the pools."""
+        self.exporters = Exporters(None, clock=clock)
+        """Of the NUMA zones of its nodes; none are there before they are started."""
+        self.ledgers = Ledgers(Kubelets(why_not=NOBODY))
+        """What the pods on its nodes hold, in truth."""
+        self.communicating: Communicating | None = None
+        """Who asks whom, and who is at his limit: of NUMA trials, and of labs with an audit log."""
         self.on_delete: Callable[[Iterable[str]], object] = set
         """Told of the workloads that are about to be deleted."""
+        self.client = client
+        """For what the Lab has no words for."""
+        self.namespace = namespace
+        """Of the workloads."""
         self._client = client
         self._following = following
         self._kept = following.recorder.kept
@@ -108,8 +131,7 @@ class Lab:
         wanted = checking.check(_pool(pool, count, gpus, topology) if isinstance(pool, str) else pool)
         if wanted.name in self.made:
             raise UsageError(f"pool {wanted.name} exists already: choose another name")
-        if self._kubelet == "kwok":
-            limits.refuse_pool(wanted)
+        limits.refuse_pool(wanted, self._kubelet)
         if self._keeps_apart:
             wanted = apart.pool_of(wanted, self._run_id)
         if self._cleaner is not None:
@@ -118,6 +140,8 @@ class Lab:
         await applying.apply(self._client, [wanted])
         found = (await self._client.list_all(NODES, label_selector=f"{marks.POOL}={wanted.name}")).items
         self._labels |= {node["metadata"]["name"]: meta.labels(node) for node in found}
+        if self._kubelet == "kubemark":
+            await hollow_nodes.awaited(self._client, [node["metadata"]["name"] for node in found])
         levels = wanted.topology.levels if wanted.topology is not None else ()
         made = Nodes(
             pool=wanted.name,
@@ -136,8 +160,7 @@ class Lab:
 
     async def fail(self, trouble: Trouble, nodes: Selection, timing: Timing = ONCE) -> None:
         """Let nodes fail; with a time it returns when they have recovered, else they stay so until `recover`."""
-        if self._kubelet == "kwok":
-            limits.refuse_trouble(trouble)
+        limits.refuse_trouble(trouble, self._kubelet)
         await Injector(self._client, self.clock, seed=self.seed).fail(trouble, nodes, timing)
 
     async def recover(self, nodes: Selection) -> None:
@@ -329,6 +352,12 @@ class Lab:
         begun, ended = (self._kept.in_phase(phase, workloads.names) for phase in (since, until))
         return self._measured(measuring.latency(name, begun, ended))
 
+    def latencies(self, workloads: Workloads, *, since: str, until: str) -> tuple[float, ...]:
+        """The same seconds without recording them; none of pods that did not reach both phases."""
+        begun, ended = (self._kept.in_phase(phase, workloads.names) for phase in (since, until))
+        first = {row.uid: row.arrival_ns for row in begun}
+        return tuple((row.arrival_ns - first[row.uid]) / NS_PER_S for row in ended if row.uid in first)
+
     def record(self, name: str, unit: str, samples: float | Sequence[float]) -> Measurement:
         """Record figures of the scenario's own: one, or several whose median is the value."""
         several = (samples,) if isinstance(samples, int | float) else samples
@@ -337,6 +366,36 @@ class Lab:
     def expect(self, name: str, holds: bool, detail: str = "") -> None:
         """Record a check; one that does not hold fails the trial when it is over."""
         self.checks.append(Check(name=name, passed=bool(holds), detail=detail))
+
+    def case(
+        self,
+        *,
+        target: str,
+        component: str,
+        failure: str,
+        expected: str,
+        observed: str,
+        holds: bool = True,
+        finding: str = "",
+        breaks: tuple[int, ...] = (),
+    ) -> None:
+        """Record a test case, and with it a check that what was seen is what was expected.
+
+        `finding` names the known fault of a component that is expected instead of what would be right.
+        """
+        self.cases.append(
+            Case(
+                target=target,
+                component=component,
+                failure=failure,
+                expected=expected,
+                observed=observed,
+                passed=bool(holds),
+                finding=finding,
+                breaks=breaks,
+            )
+        )
+        self.expect(f"{target}: {failure}", holds, f"expected {expected}; observed {observed}")
 
     def expect_at_most(self, measurement: str, value: float, *, percent: float | None = None) -> None:
         """A measurement (or a percentile of it) must not be above a value when the trial is over."""

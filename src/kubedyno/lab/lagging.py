@@ -1,7 +1,7 @@
 """How well the simulated kubelets keep up, asked of them wherever they run."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -12,6 +12,9 @@ from kubedyno.plane.ports import LOOPBACK
 from kubedyno.schedulers.scheduler import Reader
 from kubedyno.sim import mounting
 
+CONTESTED: Final = "nodes with two simulators"
+"""Nothing of such a trial is true, whatever it was for."""
+
 # Name in the simulator's report, name in the audit, unit, limit: beyond it nodes were declared dead that were not, or
 # two simulators wrote the same objects.
 _LINES: tuple[tuple[str, str, str, float | None], ...] = (
@@ -20,7 +23,7 @@ _LINES: tuple[tuple[str, str, str, float | None], ...] = (
     ("lease_most_s", "lag of kubelets, leases at most", "s", None),
     ("deepest_queue", "pods waiting for kubelets at most", "pods", None),
     ("late_leases", "leases renewed too late", "leases", 0),
-    ("contested_nodes", "nodes with two simulators", "nodes", 0),
+    ("contested_nodes", CONTESTED, "nodes", 0),
 )
 
 

@@ -13,6 +13,7 @@ from kubedyno.lab.spec import LabSpec
 from kubedyno.measure.records import Threshold
 
 _NODES = "nodes"
+_NUMA = "numa"
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +88,7 @@ def trials(
         Trial(
             scenario=scenario,
             parameters=parameters,
-            spec=for_scenario(msgspec.structs.replace(spec, seed=spec.seed + repeat - 1), scenario),
+            spec=for_scenario(msgspec.structs.replace(spec, seed=spec.seed + repeat - 1), scenario, parameters),
             repeat=repeat,
             run_id=order.run_id,
             thresholds=thresholds.of(scenario, found),
@@ -98,9 +99,15 @@ def trials(
     ]
 
 
-def for_scenario(spec: LabSpec, scenario: Scenario) -> LabSpec:
-    """The lab with the settings that a scenario needs for its scheduler; what the user has set comes on top."""
-    own = scenario.settings.get(spec.scheduler, {})
+def for_scenario(spec: LabSpec, scenario: Scenario, parameters: Mapping[str, Any] | None = None) -> LabSpec:
+    """The lab with what a scenario needs with these parameters (None: its defaults); the user's wishes come on top."""
+    known = scenario.with_defaults({}) if parameters is None else parameters
+    if scenario.heartbeats and not spec.heartbeats:
+        spec = msgspec.structs.replace(spec, heartbeats=scenario.heartbeats)
+    if is_communicating(scenario, spec) and spec.engine == "local" and not spec.audit_log:
+        # Who asks the API server for what is only told there.
+        spec = msgspec.structs.replace(spec, audit_log=True, keeps_audit_log=False)
+    own = scenario.settings_for(spec.scheduler, known)
     if not own:
         return spec
     merged: dict[str, dict[str, str]] = {}
@@ -112,8 +119,14 @@ def for_scenario(spec: LabSpec, scenario: Scenario) -> LabSpec:
     return msgspec.structs.replace(spec, settings=merged)
 
 
+def is_communicating(scenario: Scenario, spec: LabSpec) -> bool:
+    """Whether the record of a trial tells who asked whom."""
+    return _NUMA in scenario.tags or spec.audit_log
+
+
 def _values(scenario: Scenario, name: str, text: str) -> list[str]:
-    """Several values with commas between; a text parameter keeps its commas."""
-    if scenario.parameter(name).type == "str":
+    """Several values with commas between; a text that may be anything keeps its commas."""
+    parameter = scenario.parameter(name)
+    if parameter.type == "str" and not parameter.choices:
         return [text]
     return list(dict.fromkeys(text.split(",")))

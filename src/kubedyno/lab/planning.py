@@ -12,7 +12,7 @@ from kubedyno.kit.nearest import suggestion
 from kubedyno.lab import operating
 from kubedyno.lab.operating import Operator
 from kubedyno.lab.spec import NO_SCHEDULER, LabSpec
-from kubedyno.plane import controlplane, embedded, kwok
+from kubedyno.plane import controlplane, embedded, kubemark, kwok
 from kubedyno.plane.activity import Activity
 from kubedyno.plane.component import OWN_PROGRAM, Component, set_name
 from kubedyno.plane.controlplane import ControlPlane
@@ -22,7 +22,7 @@ from kubedyno.plane.settings import with_flags
 from kubedyno.plane.site import PROFILES, Profile, Site, with_heartbeats
 from kubedyno.plane.webhooks import Webhooks
 from kubedyno.schedulers import SCHEDULERS, Scheduler
-from kubedyno.sim import mounting
+from kubedyno.sim import hollow_nodes, mounting
 from kubedyno.sim.simulating import Simulation
 from kubedyno.sim.stages.sets import default_stages
 
@@ -57,12 +57,14 @@ class LabPlan(msgspec.Struct, frozen=True, kw_only=True):
     def kubelet_identities(self) -> tuple[Identity, ...]:
         """Of the processes that play the kubelets."""
         known = {"kwok": kwok.IDENTITY, OWN_PROGRAM: mounting.IDENTITY}
-        return tuple(known[component.program] for component in self.kubelet_components)
+        hollow = (kubemark.IDENTITY,) if self.spec.kubelet == "kubemark" else ()
+        return (*(known[component.program] for component in self.kubelet_components), *hollow)
 
     @property
     def programs(self) -> tuple[str, ...]:
         """The programs that must be there, each once."""
-        return tuple(dict.fromkeys(component.program for component in self.components))
+        started = [program for activity in self.activities for program in activity.programs]
+        return tuple(dict.fromkeys((*(component.program for component in self.components), *started)))
 
     @property
     def webhooks(self) -> tuple[Webhooks, ...]:
@@ -96,7 +98,7 @@ def plan(spec: LabSpec, *, folder: Path, draw_port: PortSource) -> LabPlan:
     after = control_plane.servers
     scheduler_components = scheduler.components(site, after=after, config=spec.scheduler_config) if scheduler else ()
     kubelets = _kubelets(spec, site, after)
-    activities = _activities(spec, site, scheduler)
+    activities = _activities(spec, site, scheduler, after)
     _refuse_unknown(spec, (*control_plane.components, *scheduler_components, *kubelets), activities)
     return LabPlan(
         spec=spec,
@@ -157,7 +159,7 @@ def _refuse_broken(stages: tuple[Path, ...]) -> None:
 
 
 def _simulation(spec: LabSpec, site: Site) -> tuple[Activity, ...]:
-    """What of the nodes is simulated in the lab's own process: all of it, or what KWOK leaves to others."""
+    """What of the nodes is simulated in the lab's own process: all of it, or what KWOK and kubemark leave to others."""
     if spec.kubelet == "none" or (spec.kubelet == "builtin" and spec.engine != "embedded"):
         return ()
     own = spec.kubelet == "builtin"
@@ -170,17 +172,21 @@ def _simulation(spec: LabSpec, site: Site) -> tuple[Activity, ...]:
         kubelets=own,
         stages=stages,
         cluster_stages=spec.cluster_stages,
+        # Whoever asks at a socket lives in real time.
+        pod_resources=site.folder / mounting.SOCKETS if spec.time == "real" else None,
     )
     port = site.draw_port() if spec.time == "real" else None
     return (mounting.activity(simulation, port=port),)
 
 
-def _activities(spec: LabSpec, site: Site, scheduler: Scheduler | None) -> tuple[Activity, ...]:
+def _activities(spec: LabSpec, site: Site, scheduler: Scheduler | None, after: tuple[str, ...]) -> tuple[Activity, ...]:
     """What runs in the lab's own process, in the order of its start."""
     found: list[Activity] = []
     if spec.engine == "embedded":
         found.append(embedded.controllers(site.profile))
     found += _simulation(spec, site)
+    if spec.kubelet == "kubemark":
+        found.append(hollow_nodes.activity(site, after=after))
     if scheduler is not None:
         found += scheduler.activities(site, cycle_s=embedded.VIRTUAL_COST.cycle_s if spec.time == "virtual" else 0.0)
     return tuple(found)

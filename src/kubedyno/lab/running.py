@@ -15,10 +15,12 @@ from kubedyno.kit.clock import NS_PER_S, Clock, rfc3339
 from kubedyno.kit.collecting import collecting_hardly
 from kubedyno.kit.errors import CheckFailed, EngineError, KubedynoError, NotApplicable, UsageError
 from kubedyno.kit.progress import Progress, told
-from kubedyno.lab import installing, judging, measuring, operating, thresholds
+from kubedyno.lab import installing, judging, matrix, measuring, operating, thresholds
 from kubedyno.lab.applying import why_not
 from kubedyno.lab.auditing import Auditor
+from kubedyno.lab.communicating import Communicating
 from kubedyno.lab.creating import RUN_LABEL
+from kubedyno.lab.exporters import access_of, exporting
 from kubedyno.lab.folders import RECORDS
 from kubedyno.lab.grounds import Ground
 from kubedyno.lab.judging import Evidence
@@ -36,6 +38,7 @@ from kubedyno.measure.lives import Lives
 from kubedyno.measure.quality import Quality, quality_of
 from kubedyno.measure.records import (
     FORMAT,
+    Communication,
     Measurement,
     Program,
     RunRecord,
@@ -64,6 +67,7 @@ class Outcome(msgspec.Struct, kw_only=True):
     ready_ns: int = 0
     ended_ns: int = 0
     audit: Audit = Audit()
+    communications: tuple[Communication, ...] = ()
     violations: tuple[Violation, ...] = ()
     quality: Quality = Quality((), ())
     usage: Sequence[SeriesRow] = ()
@@ -138,18 +142,25 @@ async def observed(
             recorded,
             spooled,
         ),
+        exporting(ground, seed=trial.seed, run_id=trial.run_id, clock=clock) as (exporters, ledgers),
     ):
         outcome.records = spooled.folder
         lab = outcome.lab = _lab(trial, ground, recorded, clock)
         lab.on_delete = lambda names: watched.excuse(names, clock.wall_ns())
+        lab.exporters, lab.ledgers = exporters, ledgers
         lab.creator.on_accepted = watched.accepted
         lab.creator.on_paced = auditor.lateness.note
         await auditor.begin()
+        if matrix.is_communicating(trial.scenario, trial.spec):
+            lab.communicating = Communicating(ground.running, auditor, clock, report=exporters.refresh)
+            await lab.communicating.begin()
         outcome.ready_ns = clock.wall_ns()
         try:
             yield lab
             outcome.ended_ns = clock.wall_ns()
             outcome.recording = await recorded.prove()
+            if lab.communicating is not None:
+                outcome.communications = await lab.communicating.end()
             await watched.end(clock.wall_ns())
             outcome.audit = await auditor.end(recording=outcome.recording, timed=lab.timed_span)
             outcome.settings = outcome.audit.settings or outcome.settings
@@ -157,6 +168,8 @@ async def observed(
         finally:
             if outcome.recording is None:
                 outcome.recording = recorded.recording()
+            if lab.communicating is not None:
+                lab.communicating.close()
             outcome.violations = watched.violations()
             outcome.usage = auditor.rows
 
@@ -184,6 +197,7 @@ def _lab(trial: Trial, ground: Ground, recorded: Following, clock: Clock) -> Lab
         cleaner=ground.cleaner,
         keeps_apart=ground.keeps_apart,
     )
+    lab.spec, lab.access = trial.spec, access_of(ground)
     ground.scheduler.is_idle = lab.is_idle
     return lab
 
@@ -235,11 +249,12 @@ def evidence(trial: Trial, outcome: Outcome) -> Evidence:
     has_ended = outcome.error is None
     known = (*_measurements(lab), *outcome.quality.measurements)
     judged = thresholds.judge((*lab.thresholds, *trial.thresholds), known) if has_ended else []
+    lines = outcome.audit.lines
     return Evidence(
         error=outcome.error,
         checks=(*lab.checks, *judged),
         violations=outcome.violations,
-        audit=outcome.audit.lines,
+        audit=judging.beyond_limits(lines) if judging.OVERLOAD in trial.scenario.tags else lines,
         findings=outcome.audit.findings,
         doubt=_doubt(outcome.recording) if has_ended else "",
     )
@@ -275,7 +290,11 @@ def _record(trial: Trial, outcome: Outcome) -> TrialRecord:
         violations=outcome.violations,
         findings=outcome.audit.findings,
         checks=tuple(came_to.checks),
+        cases=tuple(lab.cases) if lab else (),
+        curves=tuple(lab.curves) if lab else (),
+        knees=tuple(lab.knees) if lab else (),
         audit=tuple(came_to.audit),
+        communications=outcome.communications,
         verdict=verdict,
         message=f"interrupted {outcome.doing}" if verdict == Verdict.INTERRUPTED else message,
     )

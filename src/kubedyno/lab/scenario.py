@@ -13,7 +13,7 @@ import inspect
 import math
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -22,6 +22,8 @@ from kubedyno.kit.nearest import suggestion
 from kubedyno.model.features import Feature
 
 Function = Callable[..., Awaitable[None]]
+Settings: TypeAlias = Mapping[str, Mapping[str, str]]
+"""By scheduler: `{"kai": {"binder.qps": "1000"}}`."""
 
 _TYPES: Final[Mapping[str, type]] = {"int": int, "float": float, "bool": bool, "str": str}
 _PARAMETERS: Final = "Parameters:"
@@ -44,9 +46,13 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     doc: str = ""
     least: float | None = None
     most: float | None = None
+    choices: tuple[str, ...] = ()
+    """Of a text: what it may be; empty: anything."""
 
     def check(self, value: Any, scenario_name: str) -> None:
         """UsageError when the value is out of range."""
+        if self.choices and value not in self.choices:
+            raise UsageError(f"-p {self.name}={value}: scenario {scenario_name}: {suggestion(value, self.choices)}")
         if self.least is not None and value < self.least:
             raise UsageError(f"-p {self.name}={value}: scenario {scenario_name} takes {self.least:g} or more there")
         if self.most is not None and value > self.most:
@@ -61,8 +67,10 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     needs: tuple[Feature, ...] = ()
     """What a scheduler must be able to express; one that lacks any of it is not asked."""
-    settings: Mapping[str, Mapping[str, str]] = {}
-    """Settings that it needs, by scheduler: `{"kai": {"binder.qps": "1000"}}`. What the user sets comes on top."""
+    settings: Settings | Callable[[Mapping[str, Any]], Settings] = {}
+    """Settings that it needs, or how they follow from its parameters. What the user sets comes on top."""
+    heartbeats: str = ""
+    """Duration of node leases that it needs (`8s`); empty: any. What the user says goes before."""
     description: str = ""
     parameters: tuple[Parameter, ...] = ()
 
@@ -76,6 +84,14 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
         if name not in known:
             raise UsageError(f"-p {name}=...: scenario {self.name} has no such parameter; {suggestion(name, known)}")
         return known[name]
+
+    def settings_with(self, parameters: Mapping[str, Any]) -> Settings:
+        """Settings that it needs with these parameters."""
+        return self.settings if isinstance(self.settings, Mapping) else self.settings(parameters)
+
+    def settings_for(self, scheduler: str, parameters: Mapping[str, Any]) -> Mapping[str, str]:
+        """The same for one scheduler, by `component.field`."""
+        return self.settings_with(parameters).get(scheduler, {})
 
     def with_defaults(self, given: Mapping[str, str]) -> dict[str, Any]:
         """All parameters: the given texts converted to their types, the defaults of the rest."""
@@ -92,7 +108,8 @@ def scenario(
     *,
     tags: tuple[str, ...] = (),
     needs: tuple[Feature, ...] = (),
-    settings: Mapping[str, Mapping[str, str]] | None = None,
+    settings: Settings | Callable[[Mapping[str, Any]], Settings] | None = None,
+    heartbeats: str = "",
 ) -> Callable[[Function], Scenario]:
     """Make the decorated function a scenario; without a name it has the function's."""
 
@@ -104,6 +121,7 @@ def scenario(
             tags=tuple(tags),
             needs=tuple(needs),
             settings=settings or {},
+            heartbeats=heartbeats,
             description=" ".join(doc.partition("\n\n")[0].split()),
             parameters=_parameters(function, _documented(doc)),
         )
@@ -133,6 +151,9 @@ def _parameters(function: Function, docs: Mapping[str, str]) -> tuple[Parameter,
         if get_origin(hint) is Annotated:
             hint, *extras = get_args(hint)
             limits = next((extra for extra in extras if isinstance(extra, Range)), None)
+        choices: tuple[str, ...] = ()
+        if get_origin(hint) is Literal:
+            hint, choices = str, get_args(hint)
         if getattr(hint, "__name__", "") not in _TYPES or parameter.default is inspect.Parameter.empty:
             raise UsageError(
                 f"scenario {function.__name__}: parameter {parameter.name} needs a default and one of the types "
@@ -146,6 +167,7 @@ def _parameters(function: Function, docs: Mapping[str, str]) -> tuple[Parameter,
                 doc=docs.get(parameter.name, ""),
                 least=limits.least if limits is not None else None,
                 most=limits.most if limits is not None and math.isfinite(limits.most) else None,
+                choices=choices,
             )
         )
     return tuple(found)

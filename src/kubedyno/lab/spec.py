@@ -12,11 +12,12 @@ from kubedyno.kit.nearest import suggestion
 from kubedyno.lab import operating
 from kubedyno.plane.site import PROFILES, HighAvailability, with_heartbeats
 from kubedyno.schedulers import SCHEDULERS
+from kubedyno.sim import limits, pools
 from kubedyno.sim.kubelet.plans import SHORT_LIVED_S
 
 ENGINES = ("embedded", "local")
 TIMES = ("real", "virtual")
-KUBELETS = ("builtin", "kwok", "none")
+KUBELETS = ("builtin", "kwok", "kubemark", "none")
 HIGH_AVAILABILITY: tuple[HighAvailability, ...] = ("none", "stacked", "external")
 NO_SCHEDULER = "none"
 OPERATORS = tuple(operating.NAMES)
@@ -35,7 +36,7 @@ class LabSpec(msgspec.Struct, frozen=True, kw_only=True):
     engine: str = "embedded"
     scheduler: str = NO_SCHEDULER
     kubelet: str = "builtin"
-    """Who plays the kubelets: we, KWOK, or nobody."""
+    """Who plays the kubelets: we, KWOK, a process of kubemark for each node, or nobody."""
     profile: str = "scale"
     heartbeats: str = ""
     """Duration of node leases, or `off`; empty: the profile's."""
@@ -48,6 +49,8 @@ class LabSpec(msgspec.Struct, frozen=True, kw_only=True):
     feature_gates: Mapping[str, bool] = {}
     runtime_config: Mapping[str, str] = {}
     audit_log: bool = False
+    keeps_audit_log: bool = True
+    """Whether it is left in the logs; else it goes when its figures are known."""
     stages: tuple[str, ...] = ()
     """Stage files to play by; none: KWOK gets our own set, and the builtin kubelet needs none."""
     cluster_stages: bool = False
@@ -113,12 +116,31 @@ def _refuse_without_effect(spec: LabSpec) -> None:
         for option, given in (("--stages", spec.stages), ("--nodes", spec.nodes)):
             if given:
                 raise UsageError(f"{option}: with --kubelet none nobody plays nodes; use --kubelet builtin")
+    if spec.kubelet == "kubemark":
+        _refuse_with_hollow_nodes(spec)
     if spec.scheduler_config and spec.scheduler in {NO_SCHEDULER, "reference"}:
         raise UsageError(f"--scheduler-config: scheduler {spec.scheduler} has no configuration file")
     if spec.feature_gates and spec.engine == "embedded" and spec.scheduler in {NO_SCHEDULER, "reference"}:
         raise UsageError(
             "--feature-gates: nothing in this lab has gates; use --engine local or --scheduler kube-scheduler"
         )
+
+
+def _refuse_with_hollow_nodes(spec: LabSpec) -> None:
+    """Hollow nodes are real kubelets, with options for little."""
+    if spec.engine == "embedded":
+        raise UsageError(
+            "--kubelet kubemark: hollow nodes are real kubelets, which start no pod without a token for its service "
+            "account, and the embedded engine gives none; use --engine local"
+        )
+    if spec.stages:
+        raise UsageError("--stages: hollow nodes are real kubelets and know no stages; use --kubelet builtin or kwok")
+    if spec.heartbeats:
+        raise UsageError(
+            f"--heartbeats {spec.heartbeats}: hollow nodes renew leases of 40s, and kubemark has no option for it; "
+            "use --kubelet builtin"
+        )
+    limits.refuse_pool(pools.base("default", spec.nodes), spec.kubelet)
 
 
 def _check_virtual(spec: LabSpec) -> None:

@@ -6,6 +6,7 @@ async with started(plan, provided=..., clock=..., progress=...) as lab:
 """
 
 import contextlib
+import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from kubedyno.model.settings import Setting
 from kubedyno.plane import embedded, kubeconfigs, pki, tokens
 from kubedyno.plane.activity import Activities, hosting
 from kubedyno.plane.balancing import balance
-from kubedyno.plane.component import leading, set_name
+from kubedyno.plane.component import OWN_PROGRAM, leading, set_name
 from kubedyno.plane.controller_manager import PROGRAM as MANAGER
 from kubedyno.plane.controlplane import ADMIN
 from kubedyno.plane.health import Prober
@@ -35,8 +36,9 @@ from kubedyno.plane.supervision import Supervisor, supervise
 from kubedyno.schedulers.scheduler import Reader
 from kubedyno.server.embedding import new_api
 from kubedyno.server.inprocess import InProcess
-from kubedyno.sim import pools
+from kubedyno.sim import hollow_nodes, pools
 from kubedyno.sim.pools import applying
+from kubedyno.sim.pools.nodes import node_name
 
 DEFAULT_POOL = "default"
 
@@ -65,7 +67,8 @@ async def started(
     progress: Progress,
 ) -> AsyncIterator[RunningLab]:
     """The lab for the duration of the block; a component that dies ends the block with its story."""
-    programs = {name: found.path for name, found in provided.found.items()}
+    # Whatever the plan has: exporters beside a lab are kubedyno itself.
+    programs = {OWN_PROGRAM: Path(sys.executable), **{name: found.path for name, found in provided.found.items()}}
     await _refuse_unknown_flags(plan, programs)
     token = tokens.new_token()
     admin = _write_identities(plan, clock, token)
@@ -77,7 +80,9 @@ async def started(
         if plan.control_plane.balancer is not None:
             await stack.enter_async_context(balance(plan.control_plane.balancer, prober=prober, clock=clock))
         client = await stack.enter_async_context(_connected(plan, admin, token, clock))
-        activities = await stack.enter_async_context(hosting(client, clock=clock, seed=plan.spec.seed))
+        activities = await stack.enter_async_context(
+            hosting(client, clock=clock, seed=plan.spec.seed, supervisor=supervisor)
+        )
         with told(progress, clock, _what(plan)):
             await _start(plan, client, supervisor, activities, provided.crd_folders)
         settings = await effective_settings(plan, supervisor.processes, prober)
@@ -146,7 +151,10 @@ async def _start(
     async def nodes() -> None:
         await supervisor.start(plan.kubelet_components)
         if plan.spec.nodes:
-            await applying.apply(client, [pools.base(DEFAULT_POOL, plan.spec.nodes)])
+            pool = pools.base(DEFAULT_POOL, plan.spec.nodes)
+            await applying.apply(client, [pool])
+            if plan.spec.kubelet == "kubemark":
+                await hollow_nodes.awaited(client, [node_name(pool.name, index) for index in range(pool.size)])
 
     async with tasks.owning() as group:
         group.create_task(controllers(), name="start the controllers")

@@ -111,6 +111,18 @@ class SchedulerControl:
         finally:
             await self.resume()
 
+    @contextlib.asynccontextmanager
+    async def spared(self) -> AsyncIterator[None]:
+        """In the block the processes may die of what they are given: `told` says so. Dead ones are started again."""
+        self._refuse_absent()
+        self._supervisor.spare(self._deciding)
+        try:
+            yield
+        finally:
+            alive = [name for name in self._deciding if name in self._supervisor.processes]
+            self._supervisor.claim(alive)
+            await self._supervisor.restart([name for name in self._deciding if name not in alive], is_at_work=False)
+
     def told(self) -> str:
         """What is to be said of a scheduler that does not decide; empty: its processes are there."""
         words: dict[_Away, str] = {
@@ -183,6 +195,15 @@ class RemoteControl(SchedulerControl):
         self.start_up_s = answer["start_up_s"]
         return self.resumed
 
+    @contextlib.asynccontextmanager
+    async def spared(self) -> AsyncIterator[None]:
+        """Its owner would take the whole lab down."""
+        await self._refuse_death()
+        yield
+
+    async def _refuse_death(self) -> None:
+        raise NotApplicable("the scheduler may die of it, and a lab that stays with it: let it have a lab of its own")
+
     def _process_told(self) -> str:
         return ""
 
@@ -211,6 +232,12 @@ class AbsentControl(SchedulerControl):
     async def kill(self) -> None:
         """It cannot be."""
         await self.pause()
+
+    @contextlib.asynccontextmanager
+    async def spared(self) -> AsyncIterator[None]:
+        """It cannot be."""
+        await self.pause()
+        yield
 
     def _process_told(self) -> str:
         return ""

@@ -92,10 +92,11 @@ def tried(
     """The same with all rows of the recording."""
     spec = check(LabSpec(name="try", engine=engine, scheduler=scheduler or DEFAULT_SCHEDULERS[engine], **lab))
     texts = {name: str(value) for name, value in parameters.items()}
+    known = scenario.with_defaults(texts)
     trial = Trial(
         scenario=scenario,
-        parameters=scenario.with_defaults(texts),
-        spec=matrix.for_scenario(spec, scenario),
+        parameters=known,
+        spec=matrix.for_scenario(spec, scenario, known),
         run_id="try",
     )
     sink = Tried()

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubedyno.kit.errors import CheckFailed, EngineError, ExitCode, InvalidRun, NotApplicable, UsageError
-from kubedyno.lab.judging import Evidence, judge, overall, verdict_of
+from kubedyno.lab import lagging
+from kubedyno.lab.judging import Evidence, beyond_limits, judge, overall, verdict_of
 from kubedyno.measure.records import AuditLine, Check, Finding, Verdict, Violation
 
 pytestmark = pytest.mark.unit
@@ -104,3 +105,12 @@ def test_only_a_run_without_any_blemish_passes(verdicts: list[Verdict]) -> None:
     harmless = {Verdict.PASSED, Verdict.NOT_APPLICABLE}
     assert (code == ExitCode.PASSED) == (set(verdicts) <= harmless and Verdict.PASSED in verdicts)
     assert overall(verdicts[::-1]) == (verdict, code)
+
+
+def test_a_trial_that_overloads_on_purpose_has_no_limits_but_for_two_simulators() -> None:
+    lines = [
+        AuditLine(name="leases renewed too late", value=7, unit="leases", limit=0),
+        AuditLine(name=lagging.CONTESTED, value=2, unit="nodes", limit=0),
+    ]
+    assert judge(Evidence(audit=beyond_limits(lines[:1])))[0] == Verdict.PASSED
+    assert judge(Evidence(audit=beyond_limits(lines)))[0] == Verdict.INVALID

@@ -120,14 +120,30 @@ def test_what_kwok_cannot_play_is_refused_with_the_reason() -> None:
     in_a_lab(story, kubelet="kwok")
 
 
+def test_what_hollow_nodes_cannot_play_is_refused_with_the_reason() -> None:
+    async def story(lab: Lab, client: Client) -> None:
+        with pytest.raises(UsageError, match=r"pool numa: hollow nodes have no kubelet settings: .*stubs that admit"):
+            await lab.nodes(
+                Pool(name="numa", count=1, kubelet=KubeletSettings(topology_manager_policy="single-numa-node"))
+            )
+        with pytest.raises(UsageError, match="pool big: 101 hollow nodes are more than 100, and each of them is"):
+            await lab.nodes("big", count=101)
+        with pytest.raises(UsageError, match="crash: hollow nodes do not know this fault; use --kubelet builtin"):
+            await lab.fail(Crash(), ALL)
+        assert (await client.list_all(NODES)).items == []
+
+    in_a_lab(story, kubelet="kubemark")
+
+
+@pytest.mark.parametrize("kubelet", ["kwok", "kubemark"])
 @pytest.mark.parametrize("trouble", [Cordon(), AnyGpus(1)])
-def test_what_the_api_does_is_not_refused_with_kwok(trouble: Trouble) -> None:
+def test_what_the_api_does_is_not_refused_with_others_kubelets(trouble: Trouble, kubelet: str) -> None:
     async def story(lab: Lab, client: Client) -> None:
         del client
         with pytest.raises(UsageError, match="no node"):
             await lab.fail(trouble, Selection(names=("nobody",)))
 
-    in_a_lab(story, kubelet="kwok")
+    in_a_lab(story, kubelet=kubelet)
 
 
 REPORT = msgspec.structs.asdict(Lag().report()) | {"late_leases": 2}

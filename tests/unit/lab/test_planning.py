@@ -45,6 +45,7 @@ SPECS = {
     "kueue": LabSpec(name="lab", engine="local", scheduler="kueue", nodes=10),
     "plugins": LabSpec(name="lab", engine="local", scheduler="plugins", nodes=10),
     "local-kwok": LabSpec(name="lab", engine="local", kubelet="kwok", heartbeats="80s"),
+    "local-kubemark": LabSpec(name="lab", engine="local", scheduler="kube-scheduler", kubelet="kubemark", nodes=10),
     "local-without-kubelets": LabSpec(name="lab", engine="local", kubelet="none", heartbeats="off"),
     "embedded-none": LabSpec(name="bare", engine="embedded"),
     "embedded-reference": LabSpec(name="lab", engine="embedded", scheduler="reference", nodes=10),
@@ -153,6 +154,15 @@ def test_stages_that_cannot_be_read_are_told_before_anything_starts(engine: str,
     stage.write_text("kind: Stage\n")
     with pytest.raises(UsageError, match=r"stage\.yaml"):
         planned(LabSpec(name="lab", engine=engine, stages=(str(stage),)))
+
+
+def test_hollow_nodes_are_started_when_there_are_nodes_and_need_their_program_and_an_identity() -> None:
+    plan = planned(SPECS["local-kubemark"])
+    assert plan.kubelet_components == ()
+    assert [activity.name for activity in plan.activities] == ["devices", "hollow-nodes"]
+    assert plan.programs[-1] == "kubemark"
+    assert [identity.name for identity in plan.kubelet_identities] == ["hollow-nodes"]
+    assert plan.kubelet_identities[0] in plan.identities
 
 
 def test_leases_and_the_patience_of_the_controllers_are_stretched_together() -> None:

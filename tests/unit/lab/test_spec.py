@@ -90,6 +90,31 @@ def test_a_lab_is_embedded_unless_it_says_otherwise() -> None:
             {"time": "virtual", "kubelet": "kwok"},
             "--time virtual: kwok is a process of its own and lives in real time; use builtin",
         ),
+        (
+            {"kubelet": "kubemark"},
+            (
+                "--kubelet kubemark: hollow nodes are real kubelets, which start no pod without a token for its "
+                "service account, and the embedded engine gives none; use --engine local"
+            ),
+        ),
+        (
+            {"kubelet": "kubemark", "engine": "local", "stages": ("/",)},
+            "--stages: hollow nodes are real kubelets and know no stages; use --kubelet builtin or kwok",
+        ),
+        (
+            {"kubelet": "kubemark", "engine": "local", "heartbeats": "80s"},
+            (
+                "--heartbeats 80s: hollow nodes renew leases of 40s, and kubemark has no option for it; "
+                "use --kubelet builtin"
+            ),
+        ),
+        (
+            {"kubelet": "kubemark", "engine": "local", "nodes": 101},
+            (
+                "pool default: 101 hollow nodes are more than 100, and each of them is a process that takes half a "
+                "second of CPU to start and 20 MiB; use --kubelet builtin"
+            ),
+        ),
         ({"profile": "producton"}, "--profile producton: did you mean 'production'?"),
         ({"ha": "three"}, "--ha three: known are: external, none, stacked"),
         ({"scheduler": "kube"}, "--scheduler kube: did you mean 'kueue'?"),
