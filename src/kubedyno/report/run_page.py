@@ -7,7 +7,7 @@ from typing import Final
 
 from kubedyno.kit.durable import write_atomic
 from kubedyno.measure.records import RunRecord, TrialRecord, Verdict
-from kubedyno.report import charts, run_curves, run_tables, trial_pictures
+from kubedyno.report import charts, run_curves, run_tables, sweep_section, trial_pictures
 from kubedyno.report.run_reading import RunRead, TrialRead, read
 
 PAGE: Final = "index.html"
@@ -45,6 +45,9 @@ svg .curve { fill: none; stroke-width: 1.8; }
   height: .2rem; margin-right: .35rem; vertical-align: middle; background: currentColor; }
 .k0::before { background: var(--c0); } .k1::before { background: var(--c1); } .k2::before { background: var(--c2); }
 .k3::before { background: var(--c3); } .k4::before { background: var(--c4); } .k5::before { background: var(--c5); }
+#sweep table { font-size: .87rem; } #sweep td:not(.text), #sweep td .key, .whole { white-space: nowrap; }
+#sweep th, #sweep td { padding: .2rem .5rem; } small { color: var(--pale); }
+.charts.broad { grid-template-columns: repeat(auto-fit, minmax(480px, 1fr)); }
 img { max-width: 100%; } details { margin: .6rem 0; } summary { cursor: pointer; color: var(--pale); }
 code { background: var(--box); padding: .1rem .3rem; border-radius: 3px; overflow-wrap: anywhere; }
 """
@@ -71,6 +74,7 @@ def page(run: RunRead, pictures: dict[int, tuple[Path, ...]]) -> str:
             f"<h1>Run {escape(record.id)} {_badge(record.verdict)}</h1>",
             f"<p>{escape(_where(record, [trial.record for trial in run.trials]))}</p>",
             run_tables.trials(run.trials),
+            sweep_section.section([trial.record for trial in run.trials], record.host),
             *_compared(run.trials),
             *(part for trial in run.trials for part in _trial(run, trial, pictures.get(trial.number, ()))),
             "<h2>How it was made</h2>",
@@ -111,9 +115,11 @@ def _trial(run: RunRead, trial: TrialRead, pictures: Sequence[Path]) -> Iterable
         yield f'<p class="told {_css(record.verdict)}">{escape(record.message)}</p>'
     yield _drawn([*run_curves.charts([trial]), run_curves.processors(trial)])
     yield run_tables.measurements("Measurements", record.measurements)
+    yield run_tables.cases(record)
     yield run_tables.checks(record)
     yield run_tables.violations(record)
     yield run_tables.findings(record)
+    yield run_tables.communications(record)
     yield run_tables.measurements("Quality", record.quality)
     yield run_tables.audit(record)
     yield run_tables.parameters(record)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Final
 
-from kubedyno.measure.records import Measurement, RunRecord, TrialRecord
+from kubedyno.measure.records import Case, Communication, Measurement, RunRecord, TrialRecord
 from kubedyno.model.settings import Evidence
 from kubedyno.report.markup import line
 from kubedyno.report.run_reading import TrialRead
@@ -85,6 +85,58 @@ def checks(record: TrialRecord) -> str:
         for check in record.checks
     )
     return _headed("Checks", f'<ul class="checks">{"".join(lines)}</ul>')
+
+
+def cases(record: TrialRecord) -> str:
+    """What was made to fail, and what came of it."""
+    rows = [
+        (
+            str(number),
+            escape(one.target),
+            escape(one.component),
+            escape(one.failure),
+            ", ".join(map(str, one.breaks)),
+            escape(one.expected),
+            escape(one.observed),
+            f'<span class="{"yes" if one.passed else "no"}">{_outcome(one)}</span>',
+        )
+        for number, one in enumerate(record.cases, 1)
+    ]
+    heads = ("#", "test target", "component", "failure state", "breaks", "expected", "observed", "")
+    told = "Breaks: the numbers of the communications between components that the failure disturbs"
+    return _headed("Test cases", _table(told, heads, rows, texts=len(heads))) if rows else ""
+
+
+def _outcome(case: Case) -> str:
+    if not case.passed:
+        return "not as expected"
+    return f"known fault: {escape(case.finding)}" if case.finding else "as expected"
+
+
+def communications(record: TrialRecord) -> str:
+    """Who asked whom."""
+    rows = [
+        (
+            str(one.number),
+            escape(one.name),
+            "" if one.requests is None else f"{one.requests:,}",
+            escape(", ".join(f"{code}: {count:,}" for code, count in one.errors.items())),
+            *(_milliseconds(one, percent) for percent in _PERCENTS),
+            escape("; ".join(filter(None, (one.source, one.note)))),
+        )
+        for one in record.communications
+    ]
+    heads = ("#", "", "requests", "errors", *(f"p{percent:g} ms" for percent in _PERCENTS), "from")
+    told = "Time to the answer with 95 % confidence intervals; watches are requests, but have no such time"
+    return _headed("Communications", _table(told, heads, rows, texts=2)) if rows else ""
+
+
+def _milliseconds(one: Communication, percent: float) -> str:
+    found = next((known for known in one.latency if known.percent == percent), None)
+    if found is None:
+        return ""
+    value, lower, upper = (_number(seconds * 1000) for seconds in (found.value, found.lower, found.upper))
+    return f"{value} ({lower} to {upper})"
 
 
 def violations(record: TrialRecord) -> str:
