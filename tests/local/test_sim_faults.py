@@ -6,17 +6,20 @@ from typing import Any
 
 import pytest
 from tests.labs import lab_in_process
-from tests.simulated import NOT_READY, UNREACHABLE, Cluster, health_taints, taints
+from tests.simulated import NOT_READY, UNREACHABLE, Cluster, health_taints, simulated_node, taints
 
-from kubedyno.kit.clock import RealClock
+from kubedyno.kit.clock import NS_PER_S, RealClock, parse_rfc3339_ns
 from kubedyno.kube import meta
 from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import DAEMON_SETS, NODES, POD_DISRUPTION_BUDGETS, PODS, RESOURCE_SLICES
 from kubedyno.sim import marks
 from kubedyno.sim.faults.fault import UNREADY_MESSAGES, Crash, GpuLost, KubeletRestart, NotReady
 from kubedyno.sim.faults.maintaining import Drain
+from kubedyno.sim.faults.misbehaving import SlowStatus, WrongAdmission
 from kubedyno.sim.faults.scheduling import Timing
 from kubedyno.sim.faults.selecting import Selection
+from kubedyno.sim.kubelet import settings
+from kubedyno.sim.kubelet.settings import KubeletSettings, Numa
 
 pytestmark = pytest.mark.local
 
@@ -192,3 +195,60 @@ async def test_a_restarted_kubelet_finds_its_pods_again(cluster: Cluster, state:
     after = await cluster.pod(stays)
     assert after["status"]["containerStatuses"] == before["status"]["containerStatuses"]
     await cluster.client.delete(PODS, stays, namespace="default", grace_s=0)
+
+
+def aligned_node(name: str) -> Object:
+    """Two NUMA nodes of 16 CPUs."""
+    node = simulated_node(name)
+    node["metadata"]["annotations"][marks.KUBELET] = settings.written(
+        KubeletSettings(
+            topology_manager_policy="single-numa-node",
+            cpu_manager_policy="static",
+            reserved_cpus=2,
+            numa=Numa(sockets=2, threads_per_core=2),
+        )
+    )
+    return node
+
+
+def cpus(count: int) -> list[Object]:
+    asked = {"cpu": str(count), "memory": "1Gi"}
+    return [{"name": "main", "image": "example/image", "resources": {"requests": asked, "limits": asked}}]
+
+
+async def test_pods_are_taken_and_refused_wrongly(cluster: Cluster) -> None:
+    await cluster.create(aligned_node("numa"))
+    await cluster.until_ready("numa")
+    for name in ("wrong-1", "wrong-2"):
+        await cluster.add_pod(name, "numa", containers=cpus(12))
+    await cluster.until_running("wrong-1", "wrong-2")
+    for fault, name, reason in (
+        (None, "wrong-3", "TopologyAffinityError"),
+        (WrongAdmission(verdict="accepts"), "wrong-4", None),
+        (WrongAdmission(verdict="rejects", reason="OutOfcpu"), "wrong-5", "OutOfcpu"),
+    ):
+        if fault is not None:
+            await cluster.fail(fault, "numa")
+            await asyncio.sleep(1)  # news of nodes and of pods come by different ways
+        await cluster.add_pod(name, "numa", containers=cpus(1 if name == "wrong-5" else 6))
+        pods = await cluster.until(PODS, lambda pods, name=name: pods[name]["status"]["phase"] != "Pending")
+        assert pods[name]["status"].get("reason") == reason
+        if fault is not None:
+            await cluster.recover("numa")
+            await cluster.until(NODES, lambda nodes: marks.FAULTS not in meta.annotations(nodes["numa"]))
+
+
+async def test_statuses_come_late_and_tell_when_it_was(cluster: Cluster) -> None:
+    await cluster.create(aligned_node("late"))
+    await cluster.until_ready("late")
+    await cluster.fail(SlowStatus(extra="6s"), "late")
+    await asyncio.sleep(1)
+    made = await cluster.add_pod("late-pod", "late", containers=cpus(2))
+    await asyncio.sleep(2)
+    assert (await cluster.pod("late-pod"))["status"]["phase"] == "Pending"
+    await cluster.until_running("late-pod")
+    pod = await cluster.pod("late-pod")
+    created_ns = parse_rfc3339_ns(made["metadata"]["creationTimestamp"])
+    assert parse_rfc3339_ns(pod["status"]["startTime"]) - created_ns <= 3 * NS_PER_S
+    written = next(one for one in pod["metadata"]["managedFields"] if one.get("subresource") == "status")
+    assert parse_rfc3339_ns(written["time"]) - created_ns >= 5 * NS_PER_S

@@ -5,10 +5,10 @@ from typing import Final
 
 from kubedyno.kit.registry import Registry
 from kubedyno.lab.scenario import Scenario
-from kubedyno.scenarios import hello, kai, stability
+from kubedyno.scenarios import hello, kai, numa, stability
 
 SCENARIOS: Registry[Scenario] = Registry("scenario")
-for _part in (hello, kai, stability):
+for _part in (hello, kai, stability, numa):
     _part.register(SCENARIOS)
 
 ALIASES: Final[Mapping[str, str]] = {"fill": "kai/fill"}
