@@ -13,6 +13,7 @@ from kubedyno import __version__
 COMMANDS = {
     "doctor": ("kubedyno.cli.doctor", "What this machine can run, and what to do about the rest."),
     "down": ("kubedyno.cli.down", "End a lab: no process and no port is left."),
+    "export": ("kubedyno.cli.export", "Export the NUMA zones of simulated nodes, in the foreground."),
     "list": ("kubedyno.cli.list", "The scenarios, with their parameters and tags."),
     "nodes": ("kubedyno.cli.nodes", "Simulated nodes of a lab or cluster: pools of them, and what befalls them."),
     "plot": ("kubedyno.cli.plot", "Draw the times of submitted workloads, and write them as a table."),

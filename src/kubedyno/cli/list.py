@@ -34,6 +34,8 @@ def command(*, as_json: bool) -> None:
 
 
 def _kind(parameter: "Parameter") -> str:
+    if parameter.choices:
+        return " | ".join(parameter.choices)
     bounds = (("from", parameter.least), ("to", parameter.most))
     return parameter.type + "".join(f" {word} {bound:g}" for word, bound in bounds if bound is not None)
 
@@ -53,7 +55,7 @@ def _described(scenario: "Scenario", alias: str | None) -> dict[str, Any]:
         "description": scenario.description,
         "tags": scenario.tags,
         "needs": scenario.needs,
-        "settings": scenario.settings,
+        "settings": scenario.settings_with(scenario.with_defaults({})),
         "parameters": [msgspec.to_builtins(parameter) for parameter in scenario.parameters],
         "runs_on": [
             {

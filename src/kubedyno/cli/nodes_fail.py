@@ -60,12 +60,28 @@ def _fault_options(command: Command) -> Command:
         click.option("--down-share", help="flapping: the part of it that the node is not ready. Default: 0.5."),
         click.option("--factor", help="slow-start: starts take so many times as long."),
         click.option(
-            "--extra", help="slow-start: and so much longer, a duration or distribution like uniform(5s, 20s)."
+            "--extra",
+            help="slow-start: and so much longer; slow-status: so much later, 5s by default. "
+            "A duration or distribution like uniform(5s, 20s).",
         ),
-        click.option("--pod-share", help="pod-failure: the share of the pods that fail. Default: 1."),
+        click.option(
+            "--pod-share", help="pod-failure, admission, misreport: the share of the pods that it meets. Default: 1."
+        ),
         click.option("--exit-code", help="pod-failure: with what their containers end. Default: 1."),
         click.option("--after", help="pod-failure: how long they run before. Default: 0s."),
         click.option("--state", help="kubelet-restart: kept | lost (its record of devices, CPUs and memory)."),
+        click.option(
+            "--what",
+            help="misreport: no-numa | negative-numa | several-numa | stale | allocatable | hidden-pods.",
+        ),
+        click.option(
+            "--resource", help="misreport: what is told wrongly. Default: all devices; with allocatable: cpu."
+        ),
+        click.option("--amount", help="misreport allocatable: how much more, or with a minus how much less."),
+        click.option("--how", help="views-unavailable: error | timeout | refused. Default: error."),
+        click.option("--delay", help="views-unavailable timeout: when the answer comes. Default: 15s."),
+        click.option("--verdict", help="admission: accepts (what does not fit) | rejects (what fits)."),
+        click.option("--reason", help="admission rejects: what it says. Default: TopologyAffinityError."),
         click.option("--grace-period", help="drain: seconds that pods get to end, instead of what they ask for."),
     ]
     for option in reversed(given):
@@ -97,13 +113,17 @@ def fail(
 
     \b
     KIND is what happens to them:
-      crash            nothing is heard of the node
-      not-ready        its kubelet says that it is not ready (--cause)
-      flapping         not ready and ready by turns (--period, --down-share, --cause)
-      slow-start       pods take longer to start (--factor, --extra)
-      pod-failure      containers end with an error (--pod-share, --exit-code, --after)
-      gpu-lost         GPUs cannot be used (--gpus)
-      kubelet-restart  the kubelet is away for a moment (--state)
+      crash              nothing is heard of the node
+      not-ready          its kubelet says that it is not ready (--cause)
+      flapping           not ready and ready by turns (--period, --down-share, --cause)
+      slow-start         pods take longer to start (--factor, --extra)
+      pod-failure        containers end with an error (--pod-share, --exit-code, --after)
+      gpu-lost           GPUs cannot be used (--gpus)
+      kubelet-restart    the kubelet is away for a moment (--state)
+      misreport          the pod-resources API tells what is not so (--what, ...)
+      views-unavailable  the pod-resources API does not answer (--how, --delay)
+      admission          pods are taken or refused wrongly (--verdict, --reason, --pod-share)
+      slow-status        statuses of pods are written late (--extra)
       cordon, uncordon, drain (--grace-period): as with kubectl
 
     It stays until `kubedyno nodes recover`. With --for or --rate, nodes have recovered when the command ends or is
@@ -179,7 +199,7 @@ def _print(injection: "Injection") -> None:
     if injection.domain and injection.nodes != (injection.domain,):
         names = f"{injection.domain} ({names})"
     until = f"  until {_clock_time(injection.until)}" if injection.until else ""
-    click.echo(f"{_clock_time(injection.at)}  {injection.event:<9}  {injection.kind:<15}  {names}{until}")
+    click.echo(f"{_clock_time(injection.at)}  {injection.event:<9}  {injection.kind:<17}  {names}{until}")
 
 
 def _clock_time(stamp: str) -> str:

@@ -23,7 +23,10 @@ def lab_options(command: Command, *, several: bool = False) -> Command:
             f"kube-scheduler on local.{again}",
         ),
         click.option(
-            "--kubelet", default="builtin", show_default=True, help="Who plays the kubelets: builtin | kwok | none."
+            "--kubelet",
+            default="builtin",
+            show_default=True,
+            help="Who plays the kubelets: builtin | kwok | kubemark | none.",
         ),
         click.option(
             "--heartbeats",

@@ -27,6 +27,13 @@ import click
 @click.option("--cluster-stages", is_flag=True, help="Play by the Stage objects of the cluster.")
 @click.option("--address", default="127.0.0.1", show_default=True, help="Where /metrics and /healthz are served.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The same; 0: not at all.")
+@click.option(
+    "--pod-resources",
+    type=click.Path(path_type=Path),
+    help="A folder: serve the kubelets' pod-resources API at NODE/kubelet.sock in it, for nodes with the label"
+    " kubedyno/pod-resources=true.",
+)
+@click.option("--pod-resources-nodes", default="", metavar="NODE,...", help="For these nodes as well.")
 def command(
     *,
     kubeconfig: Path | None,
@@ -38,6 +45,8 @@ def command(
     cluster_stages: bool,
     address: str,
     port: int,
+    pod_resources: Path | None,
+    pod_resources_nodes: str,
 ) -> None:
     """Simulate the nodes of a cluster, in the foreground.
 
@@ -53,11 +62,18 @@ def command(
     from kubedyno.kit import tasks
     from kubedyno.kit.errors import UsageError
     from kubedyno.sim.kubelet.plans import short_lived_s
+    from kubedyno.sim.podresources.sockets import socket_of
     from kubedyno.sim.serving import Endpoint, simulate_beside
     from kubedyno.sim.simulating import Simulation
 
     if cluster_stages and (stages or shards):
         raise UsageError("--cluster-stages: they are for one simulator alone; leave --stages and --shards out")
+    named = tuple(dict.fromkeys(name.strip() for name in pod_resources_nodes.split(",") if name.strip()))
+    if named and pod_resources is None:
+        raise UsageError("--pod-resources-nodes: say with --pod-resources in which folder their sockets are to be")
+    if pod_resources is not None:
+        for name in named:
+            socket_of(pod_resources, name)  # what is wrong with it is told before anything starts
     where = access.in_cluster(os.environ) if kubeconfig is None else kubeconfigs.load(kubeconfig, context=context)
     simulation = Simulation(
         seed=seed,
@@ -67,6 +83,8 @@ def command(
         member=f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}",
         stages=stages,
         cluster_stages=cluster_stages,
+        pod_resources=pod_resources,
+        pod_resources_nodes=named,
     )
     endpoint = Endpoint(address, port) if port else None
     tasks.run(lambda: simulate_beside(where, simulation, endpoint))

@@ -7,7 +7,7 @@ from typing import Any, Final
 from kubedyno.kit.units import format_duration
 from kubedyno.lab import judging
 from kubedyno.measure.audit import differences
-from kubedyno.measure.records import Check, Measurement, Percentile, TrialRecord, Verdict
+from kubedyno.measure.records import Case, Check, Measurement, Percentile, TrialRecord, Verdict
 
 _SHOWN_PERCENTS: Final = (50.0, 99.0)
 _FEW: Final = 6
@@ -71,6 +71,8 @@ def _lines(trial: TrialRecord, *, alone: bool) -> Iterator[str]:
         yield "  " + trial.message.replace("\n", "\n  ")
     for one in (*trial.measurements, *trial.quality):
         yield f"  {_measured(one)}"
+    if trial.cases:
+        yield f"  {_cases(trial.cases)}"
     yield from (f"  {line}" for line in _checked(trial.checks))
     for violation in trial.violations[:_SHOWN_VIOLATIONS]:
         yield f"  ✗ {violation.invariant}: {violation.evidence}"
@@ -93,6 +95,13 @@ def _measured(one: Measurement) -> str:
 
 def _percentile(one: Percentile) -> str:
     return f"p{one.percent:g} {_number(one.value)} [{_number(one.lower)}, {_number(one.upper)}]"
+
+
+def _cases(cases: Sequence[Case]) -> str:
+    """How many test cases came out as expected, and of how many that is a known fault of a component."""
+    passed, known = sum(one.passed for one in cases), sum(bool(one.finding) for one in cases)
+    faults = f", {known} of them known faults" if known else ""
+    return f"{passed} of {len(cases)} test cases came out as expected{faults}"
 
 
 def _checked(checks: Sequence[Check]) -> Iterator[str]:

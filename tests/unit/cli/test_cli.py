@@ -412,7 +412,7 @@ def test_list_shows_scenarios_with_their_parameters(kubedyno: Kubedyno) -> None:
     (hello,) = [scenario for scenario in listed if scenario["name"] == "hello"]
     doc = "how many nodes there are, with 8 GPUs each"
     assert hello["parameters"][0] == {
-        "name": "nodes", "type": "int", "default": 4, "doc": doc, "least": 1, "most": 50000
+        "name": "nodes", "type": "int", "default": 4, "doc": doc, "least": 1, "most": 50000, "choices": []
     }  # fmt: skip
     runs_on = {(one["engine"], one["scheduler"]): one for one in hello["runs_on"]}
     assert runs_on["embedded", "reference"] == {

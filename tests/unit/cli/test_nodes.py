@@ -1,6 +1,5 @@
 """`kubedyno nodes`, as a user meets it: on an embedded lab, and where the cluster or the input is wrong."""
 
-import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
-from tests.commands import run_kubedyno
+from tests.commands import own_env, run_kubedyno
 
 from kubedyno.kit.errors import UsageError
 from kubedyno.lab import folders
@@ -25,9 +24,7 @@ POOLS = "pools: [{name: gpu, count: 3, gpus: {model: H100}}, {name: cpu, count: 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Run]:
-    kept = ("PATH", "HOME", "LANG", "PYTHONPATH", "TMPDIR")
-    env = {name: os.environ[name] for name in kept if name in os.environ}
-    env |= {"XDG_STATE_HOME": str(tmp_path / "state"), "NO_COLOR": "1"}
+    env = own_env(tmp_path)
 
     def command(*args: str, code: int = 0, **more: str) -> subprocess.CompletedProcess[str]:
         return run_kubedyno(*args, env=env | more, cwd=tmp_path, within_s=WITHIN_S, code=code)

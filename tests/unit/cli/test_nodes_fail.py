@@ -149,7 +149,7 @@ def test_long_lists_of_names_are_cut_short(capsys: pytest.CaptureFixture[str]) -
         Injection(at="2026-01-02T03:04:05.678901Z", event="failed", kind="crash", domain="r", nodes=names)
     )
     assert capsys.readouterr().out == (
-        "03:04:05Z  failed     crash            r (n-0, n-1, n-2, n-3, n-4, n-5, n-6, n-7 and 2 more)\n"
+        "03:04:05Z  failed     crash              r (n-0, n-1, n-2, n-3, n-4, n-5, n-6, n-7 and 2 more)\n"
     )
 
 
@@ -168,6 +168,10 @@ def test_the_cluster_is_the_one_that_was_named(terminal: Terminal) -> None:
         (("fail", "gpu-lost", "--all", "--gpus", "8"), "--gpus 8: node 'gpu-0' has 8 GPUs, numbered from 0 to 7"),
         (("fail", "crash", "--all", "--gpus", "8"), "--gpus: a crash does not have that; it has no options"),
         (("fail", "crash", "--all", "--for", "long"), "--for: 'long' is no duration"),
+        (("fail", "misreport", "--all"), "--what: misreport needs it; write one of no-numa, "),
+        (("fail", "admission", "--all", "--verdict", "doubts"), "--verdict: 'doubts' is none of accepts, rejects"),
+        (("fail", "slow-status", "--all", "--extra", "long"), "--extra: 'long' is no duration"),
+        (("fail", "views-unavailable", "--all", "--how", "shy"), "--how: 'shy' is none of error, timeout, refused"),
         (("fail", "crash", "--all", "--rate", "often", "--during", "1m"), "--rate: 'often' is no rate"),
         (("fail", "crash", "--all", "--rate", "1/h"), "--rate: say with --during for how long nodes fail"),
         (("fail", "drain", "--all", "--for", "1m", "--keep"), "--keep: a drain does not end by itself"),

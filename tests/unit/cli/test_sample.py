@@ -2,7 +2,6 @@
 
 import contextlib
 import csv
-import os
 import signal
 import socket
 import subprocess
@@ -13,7 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.commands import argv, run_kubedyno
+from tests.commands import argv, own_env, run_kubedyno
 from tests.rows import pods, row, submission, workload
 
 from kubedyno.cli.following import line, table, time_text
@@ -31,12 +30,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
-    kept = ("PATH", "HOME", "LANG", "PYTHONPATH", "TMPDIR")
-    return {
-        **{name: os.environ[name] for name in kept if name in os.environ},
-        "XDG_STATE_HOME": str(tmp_path / "state"),
-        "NO_COLOR": "1",
-    }
+    return own_env(tmp_path)
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """`kubedyno simulate` as a user meets it: where input is wrong, and as a process beside an embedded lab."""
 
 import asyncio
-import os
 import signal
 import socket
 import subprocess
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.commands import run_kubedyno
+from tests.commands import own_env, run_kubedyno
 from tests.processes import simulating, until_page
 
 from kubedyno.client import kubeconfig
@@ -35,9 +34,7 @@ users: [{name: u, user: {token: t}}]
 
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
-    kept = ("PATH", "HOME", "LANG", "PYTHONPATH", "TMPDIR")
-    found = {name: os.environ[name] for name in kept if name in os.environ}
-    return {**found, "XDG_STATE_HOME": str(tmp_path / "state"), "NO_COLOR": "1"}
+    return own_env(tmp_path)
 
 
 @pytest.fixture
@@ -74,6 +71,17 @@ def nowhere(tmp_path: Path) -> Path:
         (["--lease-seconds", "-1"], {}, "Invalid value for '--lease-seconds': -1 is not in the range x>=0."),
         (["--shards", "-1"], {}, "Invalid value for '--shards': -1 is not in the range 0<=x<=1024."),
         (["--port", "70000"], {}, "Invalid value for '--port': 70000 is not in the range 0<=x<=65535."),
+        (["--pod-resources-nodes", "n"], {}, "--pod-resources-nodes: say with --pod-resources in which folder"),
+        (
+            ["--kubeconfig", "nowhere.yaml", "--pod-resources", "f" * 100, "--pod-resources-nodes", "n"],
+            {},
+            "and the path of a Unix socket may have 107: name a shorter folder",
+        ),
+        (
+            ["--kubeconfig", "nowhere.yaml", "--pod-resources", "f", "--pod-resources-nodes", "n,../m"],
+            {},
+            "'../m' is no name of a node",
+        ),
     ],
 )
 def test_wrong_input_is_one_sentence_and_exit_code_two(

@@ -1,6 +1,5 @@
 """`kubedyno submit`, as a user calls it: on an API server in this process, and on an embedded lab."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
-from tests.commands import argv, run_kubedyno
+from tests.commands import argv, own_env, run_kubedyno
 from tests.yard import Connection
 
 from kubedyno import cli
@@ -364,9 +363,7 @@ def test_backend_times_without_a_source_are_refused(terminal: Terminal) -> None:
 
 @pytest.fixture
 def env(tmp_path: Path) -> Iterator[dict[str, str]]:
-    kept = ("PATH", "HOME", "LANG", "PYTHONPATH", "TMPDIR")
-    env = {name: os.environ[name] for name in kept if name in os.environ}
-    env |= {"XDG_STATE_HOME": str(tmp_path / "state"), "NO_COLOR": "1"}
+    env = own_env(tmp_path)
     yield env
     run_kubedyno("down", "--all", env=env, cwd=tmp_path, within_s=WITHIN_S)
 
