@@ -10,7 +10,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def lab_options(command: Command, *, several: bool = False) -> Command:
-    """What decides what a lab is; with `several`, of several labs that differ in their schedulers."""
+    """What decides what a lab is; with `several`, of several labs that differ in schedulers or replicas."""
     again = " Several times: one after another." if several else ""
     options = [
         click.option(
@@ -58,7 +58,8 @@ def lab_options(command: Command, *, several: bool = False) -> Command:
             is_flag=False,
             flag_value="stacked",
             default="none",
-            help="Three API servers on three etcd members, two schedulers, behind a balancer: stacked | external.",
+            help="Three API servers on three etcd members, two schedulers, behind a balancer: stacked | external."
+            f"{' Several with commas between (none,stacked): one after another.' if several else ''}",
         ),
         click.option("--stages", multiple=True, type=click.Path(path_type=Path), help="KWOK Stage files to play by."),
         click.option("--cluster-stages", is_flag=True, help="Play by the Stage objects that are in the lab."),

@@ -101,7 +101,7 @@ def command(
 
 
 def _specs(run_id: str, schedulers: tuple[str, ...], lab: "Mapping[str, Any]") -> "list[LabSpec]":
-    """The lab of each scheduler, checked."""
+    """The lab of each scheduler with each way to replicate its control plane, checked."""
     from kubedyno.kit.errors import UsageError
     from kubedyno.lab import planning
     from kubedyno.lab.spec import NO_SCHEDULER
@@ -109,8 +109,9 @@ def _specs(run_id: str, schedulers: tuple[str, ...], lab: "Mapping[str, Any]") -
     if len(set(schedulers)) < len(schedulers):
         raise UsageError(f"--scheduler {schedulers[0]}: it stands there twice; --repeat runs a trial several times")
     specs: list[LabSpec] = [
-        options.lab_spec(name=f"run-{run_id}", nodes=0, scheduler=scheduler, **lab)
+        options.lab_spec(name=f"run-{run_id}", nodes=0, scheduler=scheduler, **{**lab, "ha": ha})
         for scheduler in schedulers or (None,)
+        for ha in dict.fromkeys(lab["ha"].split(","))
     ]
     if any(spec.scheduler == NO_SCHEDULER for spec in specs):
         raise UsageError("--scheduler none: a scenario needs a scheduler to measure")
@@ -176,8 +177,10 @@ def _others_spec(selection: "Selection", schedulers: tuple[str, ...], seed: int)
 
 
 def _headline(run_id: str, specs: "Sequence[LabSpec]", trials: "Sequence[Trial]", others: "Selection | None") -> str:
+    from kubedyno.measure.records import subject
+
     spec = specs[0]
-    schedulers = ", ".join(one.scheduler for one in specs)
+    schedulers = ", ".join(subject(one.scheduler, one.ha) for one in specs)
     word = "schedulers" if len(specs) > 1 else "scheduler"
     simulated = ", virtual time" if spec.time == "virtual" else ""
     count = f", {len(trials)} trials" if len(trials) > 1 else ""

@@ -30,7 +30,7 @@ def of_run(trials: Sequence[TrialRecord]) -> Iterator[str]:
             + [
                 (
                     trial.scenario,
-                    f"on {trial.scheduler}{_differing(trial, trials)}",
+                    f"on {trial.subject}{_differing(trial, trials)}",
                     str(trial.verdict),
                     format_duration(trial.duration_s),
                     format_duration(trial.setup_s),
@@ -39,7 +39,7 @@ def of_run(trials: Sequence[TrialRecord]) -> Iterator[str]:
             ],
             numbers=2,
         )
-    if len({trial.scheduler for trial in trials}) > 1:
+    if len({trial.subject for trial in trials}) > 1:
         for same in _alike(trials):
             yield _side_by_side(same)
             differing = _what_differs(same)
@@ -57,7 +57,7 @@ def verdict(trials: Sequence[TrialRecord]) -> str:
 
 
 def _lines(trial: TrialRecord, *, alone: bool) -> Iterator[str]:
-    where = "" if alone else f" on {trial.scheduler}"
+    where = "" if alone else f" on {trial.subject}"
     repeat = f", repeat {trial.repeat}" if trial.repeat > 1 else ""
     if trial.verdict == Verdict.NOT_APPLICABLE:
         yield f"{trial.scenario}{where}{repeat}: {trial.verdict}: {trial.message}"
@@ -115,18 +115,18 @@ def _checked(checks: Sequence[Check]) -> Iterator[str]:
 
 def _side_by_side(trials: Sequence[TrialRecord]) -> str:
     """Measurement by scheduler: the median of the repeats."""
-    schedulers = list(dict.fromkeys(trial.scheduler for trial in trials))
+    schedulers = list(dict.fromkeys(trial.subject for trial in trials))
     names = dict.fromkeys((one.name, one.unit) for trial in trials for one in (*trial.measurements, *trial.quality))
     rows = [(f"{trials[0].scenario}{_parameters(trials[0].parameters)}", "", *schedulers)]
     for name, unit in names:
-        cells = (_cell([trial for trial in trials if trial.scheduler == scheduler], name) for scheduler in schedulers)
+        cells = (_cell([trial for trial in trials if trial.subject == scheduler], name) for scheduler in schedulers)
         rows.append((name, unit, *cells))
     rows.append(
         (
             "verdict",
             "",
             *(
-                str(judging.worst_of(trial.verdict for trial in trials if trial.scheduler == scheduler))
+                str(judging.worst_of(trial.verdict for trial in trials if trial.subject == scheduler))
                 for scheduler in schedulers
             ),
         )
@@ -136,8 +136,8 @@ def _side_by_side(trials: Sequence[TrialRecord]) -> str:
 
 def _what_differs(trials: Sequence[TrialRecord]) -> str:
     """Settings that are not the same for all schedulers: what else may explain a difference."""
-    first = {trial.scheduler: trial for trial in reversed(trials)}
-    schedulers = list(dict.fromkeys(trial.scheduler for trial in trials))
+    first = {trial.subject: trial for trial in reversed(trials)}
+    schedulers = list(dict.fromkeys(trial.subject for trial in trials))
     found = differences([first[scheduler] for scheduler in schedulers])
     rows = [("what differs", *schedulers), *((one.what, *one.values) for one in found)]
     return _aligned(rows, numbers=len(schedulers)) if found else ""
@@ -161,7 +161,7 @@ def _alike(trials: Sequence[TrialRecord]) -> Iterator[list[TrialRecord]]:
     for trial in trials:
         if trial.verdict != Verdict.NOT_APPLICABLE:
             groups.setdefault(f"{trial.scenario}{_parameters(trial.parameters)}", []).append(trial)
-    return (group for group in groups.values() if len({trial.scheduler for trial in group}) > 1)
+    return (group for group in groups.values() if len({trial.subject for trial in group}) > 1)
 
 
 def _differing(trial: TrialRecord, trials: Sequence[TrialRecord]) -> str:

@@ -10,7 +10,7 @@ from kubedyno.kit.errors import UsageError
 from kubedyno.lab import thresholds
 from kubedyno.lab.scenario import Scenario
 from kubedyno.lab.spec import LabSpec
-from kubedyno.measure.records import Threshold
+from kubedyno.measure.records import Threshold, subject
 
 _NODES = "nodes"
 _NUMA = "numa"
@@ -37,7 +37,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     def title(self) -> str:
         """In a few words."""
         repeat = f", repeat {self.repeat}" if self.repeat > 1 else ""
-        return f"{self.scenario.name} on {self.spec.scheduler}{repeat}"
+        return f"{self.scenario.name} on {subject(self.spec.scheduler, self.spec.ha)}{repeat}"
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):

@@ -276,6 +276,7 @@ def _record(trial: Trial, outcome: Outcome) -> TrialRecord:
         engine=spec.engine,
         scheduler=spec.scheduler,
         kubelet=spec.kubelet,
+        ha=spec.ha,
         profile=spec.profile,
         simulated=tuple(operating.NAMES[operator] for operator in spec.operators),
         started_at=rfc3339(outcome.begun_ns),

@@ -184,6 +184,11 @@ class KneeRecord(msgspec.Struct, frozen=True, kw_only=True):
     note: Annotated[str, Meta(description="What stands for whom here, and what it cannot show.")] = ""
 
 
+def subject(scheduler: str, ha: str) -> str:
+    """What the trials of a run are told apart by: the scheduler, and how its control plane was replicated."""
+    return scheduler if ha == "none" else f"{scheduler} ({ha})"
+
+
 class TrialRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One scenario on one scheduler with one set of parameters: `trial.json`."""
 
@@ -197,6 +202,7 @@ class TrialRecord(msgspec.Struct, frozen=True, kw_only=True):
     engine: Annotated[str, Meta(description="Engine that the trial ran on.")]
     scheduler: Annotated[str, Meta(description="Scheduler under test.")]
     kubelet: Annotated[str, Meta(description="What played the kubelets.")]
+    ha: Annotated[str, Meta(description="Replicas of the control plane: `none`, `stacked`, `external`.")] = "none"
     profile: Annotated[str, Meta(description="Profile of the lab.")]
     simulated: Annotated[tuple[str, ...], Meta(description="Operators of the lab that are simulations.")]
     started_at: Annotated[str, Meta(description="When the trial began, RFC 3339, UTC.")]
@@ -229,6 +235,11 @@ class TrialRecord(msgspec.Struct, frozen=True, kw_only=True):
     ] = ()
     verdict: Annotated[Verdict, Meta(description="How the trial ended.")]
     message: Annotated[str, Meta(description="Why, if it did not pass.")]
+
+    @property
+    def subject(self) -> str:
+        """The scheduler with its control plane; see `subject`."""
+        return subject(self.scheduler, self.ha)
 
 
 class TrialSummary(msgspec.Struct, frozen=True, kw_only=True):

@@ -65,10 +65,8 @@ def processors(trial: TrialRead) -> Chart:
 def _name(trial: TrialRead, beside: Sequence[TrialRead]) -> str:
     """What tells a trial from those beside it."""
     record = trial.record
-    name = record.scheduler if len({other.record.scheduler for other in beside}) > 1 else record.scenario
-    alike = sum(
-        other.record.scheduler == record.scheduler and other.record.scenario == record.scenario for other in beside
-    )
+    name = record.subject if len({other.record.subject for other in beside}) > 1 else record.scenario
+    alike = sum(other.record.subject == record.subject and other.record.scenario == record.scenario for other in beside)
     return f"{name}, trial {trial.number}" if alike > 1 else name
 
 

@@ -87,7 +87,7 @@ def page(run: RunRead, pictures: dict[int, tuple[Path, ...]]) -> str:
 
 def _where(record: RunRecord, trials: Sequence[TrialRecord]) -> str:
     engines = ", ".join(dict.fromkeys(trial.engine for trial in trials)) or "no"
-    schedulers = ", ".join(dict.fromkeys(trial.scheduler for trial in trials)) or "none"
+    schedulers = ", ".join(dict.fromkeys(trial.subject for trial in trials)) or "none"
     return (
         f"{record.started_at} to {record.ended_at or 'an unknown end'} on the {engines} engine, "
         f"{'schedulers' if ',' in schedulers else 'scheduler'} {schedulers}, kubedyno {record.kubedyno}."
@@ -100,7 +100,7 @@ def _compared(trials: Sequence[TrialRead]) -> Iterable[str]:
     for trial in trials:
         by_scenario.setdefault(trial.record.scenario, []).append(trial)
     for scenario, several in by_scenario.items():
-        if len({trial.record.scheduler for trial in several}) > 1:
+        if len({trial.record.subject for trial in several}) > 1:
             yield f"<h2>{escape(scenario)}: schedulers side by side</h2>"
             yield run_tables.side_by_side(several)
             yield _drawn(run_curves.charts(several))

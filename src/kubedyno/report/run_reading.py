@@ -38,7 +38,7 @@ class TrialRead(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def title(self) -> str:
         """Its number, scenario and scheduler."""
-        return f"{self.number} {self.record.scenario} on {self.record.scheduler}"
+        return f"{self.number} {self.record.scenario} on {self.record.subject}"
 
     def pods(self, phase: str) -> dict[str, int]:
         """When each pod first reached a phase, ns, by uid."""

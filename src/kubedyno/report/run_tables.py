@@ -26,7 +26,7 @@ def trials(made: Sequence[TrialRead]) -> str:
         (
             f'<a href="#trial-{trial.number}">{trial.number}</a>',
             escape(trial.record.scenario),
-            escape(trial.record.scheduler),
+            escape(trial.record.subject),
             escape(_parameters(trial.record)),
             escape(trial.record.verdict),
             f"{trial.record.setup_s:.1f}",
@@ -52,7 +52,7 @@ def side_by_side(made: Sequence[TrialRead]) -> str:
             found = next((one for one in known if one.name == name), None)
             cells.append("" if found is None else _number(found.value))
         rows.append((escape(name), escape(unit), *cells))
-    heads = (f"{escape(trial.record.scheduler)}, trial {trial.number}" for trial in made)
+    heads = (f"{escape(trial.record.subject)}, trial {trial.number}" for trial in made)
     return _table("Values; of several samples their median", ("", "unit", *heads), rows, texts=2)
 
 

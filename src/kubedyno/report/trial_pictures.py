@@ -110,7 +110,7 @@ def _captions(trial: TrialRead, ways: Sequence[dict[str, Mark]]) -> Captions:
     record = trial.record
     unbound = sum("last pod bound" not in way for way in ways)
     return Captions(
-        title=f"{record.scenario} on {record.scheduler}, {record.engine} engine",
+        title=f"{record.scenario} on {record.subject}, {record.engine} engine",
         subtitle=f"{len(ways):,} workloads" + (f", {unbound:,} never bound" if unbound else "") + f": {record.verdict}",
         trust="Times are arrivals of watch events; objects.parquet has the bounds of each.",
         origin=f"{record.started_at}, seed {record.seed}, profile {record.profile}",

@@ -200,6 +200,7 @@ def test_without_a_command_the_help_is_shown(kubedyno: Kubedyno) -> None:
             ("run", "hello", "--scheduler", "reference", "--scheduler", "reference"),
             "--scheduler reference: it stands there twice; --repeat runs a trial several times",
         ),
+        (("run", "hello", "--engine", "local", "--ha", "none,tree"), "--ha tree: known are: external, none, stacked"),
         (("run", "hello", "--scheduler", "kia"), "--scheduler kia: did you mean 'kai'?"),
         (
             ("run", "hello", "--scheduler", "reference", "--scheduler", "kai"),

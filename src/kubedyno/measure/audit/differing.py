@@ -33,7 +33,7 @@ class Difference(msgspec.Struct, frozen=True):
 def differences(records: Sequence[TrialRecord]) -> list[Difference]:
     """The rows of the table of what differs; none for fewer than two trials, or where nothing does."""
     tables = [{**_trial(record), **_settings(record)} for record in records]
-    alike = {record.scheduler for record in records}
+    alike = {record.subject for record in records}
     if len(alike) > 1:
         shared = set.intersection(*({component for component, _ in table} for table in tables))
         tables = [
