@@ -2,23 +2,24 @@
 
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import Any, Self
 
 import msgspec
 
 import kubedyno
-from kubedyno.client import options, retrying
+from kubedyno.client import options
 from kubedyno.client.access import Access
+from kubedyno.client.calling import Caller
 from kubedyno.client.discovery import Discovery
-from kubedyno.client.errors import ApiError, Malformed, Unreachable
+from kubedyno.client.errors import ApiError
 from kubedyno.client.options import FieldValidation, PatchType, Propagation
 from kubedyno.client.shaping import Shape
-from kubedyno.client.transport import DEFAULT_CONNECTIONS, DEFAULT_TIMEOUT_S, JSON, Response, Stream, Transport
-from kubedyno.kit.clock import Clock, RealClock
+from kubedyno.client.transport import DEFAULT_CONNECTIONS, DEFAULT_TIMEOUT_S, Response, Transport
+from kubedyno.kit.clock import Clock
 from kubedyno.kit.errors import UsageError
 from kubedyno.kit.pacing import TokenBucket
-from kubedyno.kube import codec, status
+from kubedyno.kube import codec
 from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import Resource, known_kind
 
@@ -26,8 +27,6 @@ PAGE_SIZE = 500
 """Objects per page of `list_all`, as in client-go."""
 
 MODIFY_ATTEMPTS = 20
-
-HTTP_ERROR = 300
 
 Objects = list[Object]
 
@@ -48,16 +47,7 @@ class Listing(msgspec.Struct, frozen=True):
     resource_version: str
 
 
-class Counts(msgspec.Struct):
-    """What a client did: requests that left it, how many of them were repeats, seconds spent on waiting."""
-
-    requests: int = 0
-    retries: int = 0
-    retry_wait_s: float = 0.0
-    limiter_wait_s: float = 0.0
-
-
-class Client:
+class Client(Caller):
     """A client of one API server. It owns its transport: use it in `async with`, or call `close`.
 
     `limiter` paces all requests (client-go's QPS and burst); by default nothing does. `manager` is the field manager
@@ -72,12 +62,9 @@ class Client:
         limiter: TokenBucket | None = None,
         manager: str | None = None,
     ) -> None:
-        self.transport = transport
-        self.clock: Clock = clock or RealClock()
-        self.counts = Counts()
-        self._limiter = limiter
+        agent = None if manager is None else f"{manager}/{kubedyno.__version__}"
+        super().__init__(transport, clock=clock, limiter=limiter, agent=agent)
         self._manager = manager
-        self._agent = None if manager is None else f"{manager}/{kubedyno.__version__}"
         self._discovery = Discovery(self._get_path)
 
     @classmethod
@@ -105,10 +92,6 @@ class Client:
     def known_as(self, manager: str) -> "Client":
         """The same server over the same transport, for another program. Close the first one only."""
         return Client(self.transport, clock=self.clock, limiter=self._limiter, manager=manager)
-
-    async def close(self) -> None:
-        """Drop all connections."""
-        await self.transport.close()
 
     async def resource(self, api_version: str, kind: str) -> Resource:
         """The resource of a kind: from the built-in table, else from the server's discovery."""
@@ -412,109 +395,8 @@ class Client:
             timeout_s=timeout_s,
         )
 
-    async def request_raw(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Mapping[str, str] | None = None,
-        body: bytes | None = None,
-        content_type: str = JSON,
-        accept: str = "*/*",
-        timeout_s: float = DEFAULT_TIMEOUT_S,
-    ) -> Response:
-        """One attempt at any path (`/metrics`, `/readyz`, `/version`): the answer whatever its status."""
-        self.counts.requests += 1
-        return await self.transport.request(
-            method,
-            path,
-            query=query,
-            body=body,
-            content_type=content_type,
-            accept=accept,
-            timeout_s=timeout_s,
-            user_agent=self._agent,
-        )
-
-    def stream(
-        self, path: str, *, query: Mapping[str, str] | None = None, timeout_s: float
-    ) -> AbstractAsyncContextManager[Stream]:
-        """One GET whose answer is read as it comes: a watch, or the log of a pod. One attempt, any status."""
-        self.counts.requests += 1
-        return self.transport.stream("GET", path, query=query, timeout_s=timeout_s, user_agent=self._agent)
-
     async def _get_path(self, path: str, accept: str) -> Object:
         return await self._object("GET", path, accept=accept)
-
-    async def _object(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Mapping[str, str] | None = None,
-        body: bytes | None = None,
-        content_type: str = JSON,
-        accept: str = JSON,
-        timeout_s: float = DEFAULT_TIMEOUT_S,
-    ) -> Object:
-        """The object that a request answers with, after as many retries as are safe."""
-        response = await self._response(
-            method, path, query=query, body=body, content_type=content_type, accept=accept, timeout_s=timeout_s
-        )
-        return self._decoded(response, method, path)
-
-    async def _response(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Mapping[str, str] | None = None,
-        body: bytes | None = None,
-        content_type: str = JSON,
-        accept: str = JSON,
-        timeout_s: float = DEFAULT_TIMEOUT_S,
-    ) -> Response:
-        """The answer to a request that was not refused, after as many retries as are safe."""
-        attempt = 0
-        while True:
-            if self._limiter is not None:
-                await self._take_token(self._limiter)
-            self.counts.requests += 1
-            try:
-                response = await self.transport.request(
-                    method,
-                    path,
-                    query=query,
-                    body=body,
-                    content_type=content_type,
-                    accept=accept,
-                    timeout_s=timeout_s,
-                    user_agent=self._agent,
-                )
-            except Unreachable as failure:
-                delay_s = retrying.after_failure(failure, attempt=attempt)
-                if delay_s is None:
-                    raise
-            else:
-                if response.status < HTTP_ERROR:
-                    return response
-                error = ApiError(status.parse(response.body, code=response.status), method=method, path=path)
-                delay_s = retrying.after_answer(error, response.headers, method=method, attempt=attempt)
-                if delay_s is None:
-                    raise error
-            attempt += 1
-            self.counts.retries += 1
-            self.counts.retry_wait_s += delay_s
-            await self.clock.sleep(delay_s)
-
-    def _decoded(self, response: Response, method: str, path: str) -> Object:
-        try:
-            return codec.decode(response.body)
-        except ValueError as error:
-            raise Malformed(
-                f"{method} {path} on {self.transport.server} answered {response.status} with something that is no "
-                f"JSON object ({error}): is it an API server?"
-            ) from error
 
     def _page(self, response: Response, path: str, shape: Shape | None) -> tuple[Objects, str, str]:
         """Items, version and continue token of one page."""
@@ -525,9 +407,3 @@ class Client:
         whole = self._decoded(response, "GET", path)
         metadata = whole.get("metadata") or {}
         return whole.get("items") or [], metadata.get("resourceVersion") or "", metadata.get("continue") or ""
-
-    async def _take_token(self, limiter: TokenBucket) -> None:
-        wait_s = limiter.reserve_s(self.clock.monotonic_ns())
-        if wait_s > 0:
-            self.counts.limiter_wait_s += wait_s
-            await self.clock.sleep(wait_s)
