@@ -49,7 +49,7 @@ async def test_a_knee_of_the_real_api_server_is_looked_for(plugins: RunningLab, 
     assert (knee.case, knee.scale, knee.nodes, knee.aware, knee.ha) == ("API server overload", "toy", 10, True, False)
     assert knee.rate is not None
     assert knee.steps > 0
-    assert {"GET, s", "PUT, s", "PATCH, s", "POST, s"} <= {one.metric for one in record.curves}
+    assert {"all requests, s", "GET, s", "PUT, s", "PATCH, s", "POST, s"} <= {one.metric for one in record.curves}
     if knee.upper is not None and knee.broke:
         assert knee.component
         assert knee.evidence

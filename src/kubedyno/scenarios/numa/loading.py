@@ -38,12 +38,17 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
     seen: Seen | None = None
     """What was seen of the components while the load was on."""
     aside: frozenset[str] = frozenset()
-    """What took time, but has no limit: the limits of an API server are not about watches."""
+    """What is shown beside the rest, and has no limit."""
+
+    @property
+    def limited_s(self) -> list[float]:
+        """All samples that have a limit, the shortest first."""
+        return sorted(one for name, some in self.samples.items() if name not in self.aside for one in some)
 
     @property
     def p99_s(self) -> float | None:
         """Of all samples that have a limit; None: there are none."""
-        ordered = sorted(one for name, some in self.samples.items() if name not in self.aside for one in some)
+        ordered = self.limited_s
         return statistics.percentile(ordered, _P99) if ordered else None
 
 
@@ -98,7 +103,7 @@ async def draw(
         taken = await load.at(rate)
         found.append(taken)
         lab.curves.extend(points(cluster, load.case, taken))
-        told = f"{sum(map(len, taken.samples.values()))} of {taken.requests}, failed: {dict(taken.errors)}"
+        told = f"{len(taken.limited_s)} of {taken.requests}, failed: {dict(taken.errors)}"
         lab.expect(f"{_title(cluster, load)}: there are samples at {rate:g}/s", taken.p99_s is not None, told)
     return found
 

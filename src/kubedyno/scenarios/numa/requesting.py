@@ -27,6 +27,9 @@ CLIENTS: Final = 8
 """Clients with connections of their own."""
 
 _NAME: Final = "kubedyno-load"
+_WATCH: Final = "WATCH, s"
+_ALL: Final = "all requests, s"
+"""Of all verbs together; the limits of an API server are not about watches."""
 _CALM: Final = 5
 """So many small reads in a row that keep the limit: it has recovered."""
 _LOOK_EVERY_S: Final = 0.1
@@ -51,9 +54,11 @@ class Requests:
         mixed = await self._mix.run(rate, self._over_s)
         seen = await watch.look()
         recovery_s = await self._recovered()
+        by_verb = {f"{verb}, s": seconds for verb, seconds in mixed.by_verb().items()}
+        together = tuple(took_s for verb, seconds in by_verb.items() if verb != _WATCH for took_s in seconds)
         return Taken(
             rate=rate,
-            samples={_metric(verb): seconds for verb, seconds in mixed.by_verb().items()},
+            samples={_ALL: together, **by_verb} if together else by_verb,
             requests=mixed.sent,
             errors=mixed.errors,
             first_error=mixed.first_error,
@@ -61,7 +66,7 @@ class Requests:
             achieved=mixed.achieved,
             duration_s=watch.passed_s,
             seen=seen,
-            aside=frozenset({_metric("WATCH")}),
+            aside=frozenset(by_verb),
         )
 
     async def _recovered(self) -> float | None:
@@ -79,10 +84,6 @@ class Requests:
                 calm, calm_ns = 0, clock.monotonic_ns()
             await clock.sleep(_LOOK_EVERY_S)
         return (calm_ns - begun_ns) / NS_PER_S
-
-
-def _metric(verb: str) -> str:
-    return f"{verb}, s"
 
 
 @contextlib.asynccontextmanager
