@@ -48,9 +48,8 @@ def test_a_node_without_a_status_has_its_time_since_its_creation() -> None:
     seen = health.observed(node(None), None, None, now_ns=NOW_NS)
     assert seen.seen_ns == parse_rfc3339_ns(CREATED)
     settings = ControllerSettings(node_startup_grace_s=60, node_grace_s=10)
-    assert not health.is_lost(node(None), seen, settings, now_ns=NOW_NS)
-    assert health.is_lost(node(None), seen, settings, now_ns=NOW_NS + 1)
-    assert health.is_lost(node(), Health(NOW_NS, "h1", None), settings, now_ns=NOW_NS + 10 * NS_PER_S + 1)
+    assert health.alive_until_ns(node(None), seen, settings) == NOW_NS
+    assert health.alive_until_ns(node(), Health(NOW_NS, "h1", None), settings) == NOW_NS + 10 * NS_PER_S
 
 
 def test_of_a_lost_node_everything_is_unknown() -> None:
@@ -126,13 +125,14 @@ def test_readiness_empties_a_node(found: Object, wanted: taints.Taints | None, *
     ("lost", "ready", "pace"), [(1, 9, 0.1), (3, 2, 0.0), (2, 1, 0.1), (40, 20, 0.01), (10, 0, 0.0), (0, 5, 0.1)]
 )
 def test_nodes_are_emptied_slowly_when_many_are_lost(lost: int, ready: int, pace: float) -> None:
-    assert taints.paces([node("Unknown")] * lost + [node()] * ready) == {"": pace}
+    nodes = [node("Unknown")] * lost + [node()] * ready
+    assert taints.paces(map(taints.standing, nodes)) == {"": pace}
 
 
 def test_zones_have_a_pace_of_their_own() -> None:
     east, west = {"topology.kubernetes.io/zone": "east"}, {"topology.kubernetes.io/zone": "west"}
     nodes = [node("Unknown", **east), node(**west)]
-    assert taints.paces(nodes) == {":east": 0.1, ":west": 0.1}
+    assert taints.paces(map(taints.standing, nodes)) == {":east": 0.1, ":west": 0.1}
 
 
 def pod(*tolerations: Object, **more: Any) -> Object:

@@ -40,10 +40,10 @@ def _is_later(renewed: str | None, before: str | None) -> bool:
     return renewed is not None and (before is None or (ns_of(renewed) or 0) > (ns_of(before) or 0))
 
 
-def is_lost(node: Object, health: Health, settings: ControllerSettings, *, now_ns: int) -> bool:
-    """Whether the last sign of the node is too old; one that never had a status gets more time."""
+def alive_until_ns(node: Object, health: Health, settings: ControllerSettings) -> int:
+    """After this the last sign of the node is too old; one that never had a status gets more time."""
     grace_s = settings.node_startup_grace_s if meta.condition(node, "Ready") is None else settings.node_grace_s
-    return now_ns > health.seen_ns + round(grace_s * NS_PER_S)
+    return health.seen_ns + round(grace_s * NS_PER_S)
 
 
 def lost_conditions(node: Object, *, now_ns: int) -> list[dict[str, Any]]:

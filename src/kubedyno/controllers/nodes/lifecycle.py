@@ -1,5 +1,7 @@
 """The node lifecycle controller: looks at all nodes every few seconds, and at each when it changes."""
 
+import asyncio
+
 import msgspec
 
 from kubedyno.client.errors import ApiError
@@ -21,6 +23,8 @@ COMPONENT = "node-controller"
 _LEASES = "kube-node-lease"
 _WORKERS = 8
 _ATTEMPTS = 5
+_AT_A_TIME = 1_000
+"""After a look at so many nodes others have their turn: of a hundred thousand all looks take long."""
 
 _OLD_LABELS = {
     "kubernetes.io/os": "beta.kubernetes.io/os",
@@ -43,6 +47,16 @@ class _Allowance(msgspec.Struct):
         return True
 
 
+class _Look(msgspec.Struct):
+    """The last look at a node: while neither it nor its lease changes, only time can make it lost."""
+
+    node: Object
+    lease: Object | None
+    health: Health
+    standing: taints.Standing
+    alive_until_ns: int
+
+
 class NodeLifecycleController:
     """Finds lost nodes, keeps their taints in step with their conditions, and tells their pods' readiness."""
 
@@ -52,8 +66,7 @@ class NodeLifecycleController:
         self._pods = engine.informer(PODS)
         self._leases = engine.informer(LEASES)
         self._queue: WorkQueue[Key] = engine.queue()
-        self._health: dict[str, Health] = {}
-        self._known: dict[str, Object] = {}
+        self._looks: dict[str, _Look] = {}
         self._allowances: dict[str, _Allowance] = {}
         self._nodes.subscribe(self._changed)
 
@@ -86,34 +99,42 @@ class NodeLifecycleController:
 
     async def _look_at_all(self) -> None:
         nodes = list(self._nodes.items)
-        self._greet_and_forget(nodes)
-        current = [await self._look_at(node) for node in nodes]
-        paces = taints.paces(current)
+        looks = []
+        for place, node in enumerate(nodes):
+            if place % _AT_A_TIME == 0:
+                await asyncio.sleep(0)
+            looks.append(await self._look_at(node))
+        if len(self._looks) > len(nodes):
+            self._forget({uid(node) for node in nodes})
+        paces = taints.paces(look.standing for look in looks)
         cut_off = bool(paces) and not any(paces.values())
-        if not cut_off:
-            current = [node for node in current if not taints.is_untroubled(node)]
-        for node in current:
-            await self._swap_eviction_taints(node, paces.get(taints.zone_of(node), 0.0), cut_off=cut_off)
+        for look in looks:
+            if cut_off or not look.standing.is_untroubled:
+                await self._swap_eviction_taints(look.node, paces.get(look.standing.zone, 0.0), cut_off=cut_off)
 
-    def _greet_and_forget(self, nodes: list[Object]) -> None:
-        there = {uid(node): node for node in nodes}
-        for key, node in there.items():
-            if key not in self._known:
-                self._tell(node, "RegisteredNode", f"event: Registered Node {name(node)} in Controller")
-        for key, node in self._known.items():
-            if key not in there:
-                self._tell(node, "RemovingNode", f"event: Removing Node {name(node)} from Controller")
-                self._health.pop(key, None)
-        self._known = there
+    def _forget(self, there: set[str]) -> None:
+        for key in [key for key in self._looks if key not in there]:
+            node = self._looks.pop(key).node
+            self._tell(node, "RemovingNode", f"event: Removing Node {name(node)} from Controller")
 
-    async def _look_at(self, node: Object) -> Object:
-        """One node's health; the node as it is afterwards."""
-        now_ns = self._engine.now_ns()
+    async def _look_at(self, node: Object) -> _Look:
+        """One node's health; how it is afterwards."""
+        key, now_ns = uid(node), self._engine.now_ns()
         lease = self._leases.get((_LEASES, name(node)))
-        seen = health.observed(node, lease, self._health.get(uid(node)), now_ns=now_ns)
-        self._health[uid(node)] = seen
-        if not health.is_lost(node, seen, self._engine.settings, now_ns=now_ns):
-            return node
+        look = self._looks.get(key)
+        if look is None or look.node is not node or look.lease is not lease:
+            if look is None:
+                self._tell(node, "RegisteredNode", f"event: Registered Node {name(node)} in Controller")
+            seen = health.observed(node, lease, look.health if look else None, now_ns=now_ns)
+            until_ns = health.alive_until_ns(node, seen, self._engine.settings)
+            look = self._looks[key] = _Look(node, lease, seen, taints.standing(node), until_ns)
+        if now_ns <= look.alive_until_ns:
+            return look
+        lost = await self._declare_lost(node, now_ns)
+        return look if lost is node else msgspec.structs.replace(look, node=lost, standing=taints.standing(lost))
+
+    async def _declare_lost(self, node: Object, now_ns: int) -> Object:
+        """Write that nothing is known of the node any more, once; the node as it is afterwards."""
         conditions = health.lost_conditions(node, now_ns=now_ns)
         if conditions == (node.get("status") or {}).get("conditions"):
             return node

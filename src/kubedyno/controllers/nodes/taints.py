@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
+
 from kubedyno.controllers.stamps import seconds_text
 from kubedyno.kube import meta
 from kubedyno.kube.codec import Object
@@ -77,11 +79,6 @@ def is_of_health(taint: Mapping[str, Any]) -> bool:
     return taint["key"] in {NOT_READY, UNREACHABLE}
 
 
-def is_untroubled(node: Object) -> bool:
-    """Whether the node is ready and has no taints at all, as most are at most times."""
-    return not (node.get("spec") or {}).get("taints") and meta.is_condition_true(node, "Ready")
-
-
 def needs_eviction_taint(node: Object) -> bool:
     """Whether the node is not ready and has no taint that empties it yet."""
     ready = meta.condition(node, "Ready")
@@ -109,15 +106,32 @@ def zone_of(node: Object) -> str:
     return f"{region}:{zone}" if region or zone else ""
 
 
-def paces(nodes: Iterable[Object]) -> dict[str, float]:
+class Standing(msgspec.Struct, frozen=True):
+    """What of a node counts when all nodes are looked at together."""
+
+    zone: str
+    is_ready: bool
+    is_counted: bool
+    is_untroubled: bool
+    """Ready and without any taint, as most are at most times."""
+
+
+def standing(node: Object) -> Standing:
+    """How a node stands."""
+    is_ready = meta.is_condition_true(node, "Ready")
+    is_counted = _EXCLUDED not in meta.labels(node)
+    return Standing(zone_of(node), is_ready, is_counted, is_ready and not of_node(node))
+
+
+def paces(standings: Iterable[Standing]) -> dict[str, float]:
     """Per zone how many nodes per second may get a taint that empties them.
 
     Few when most of a zone is lost, none when all nodes of all zones are: then we are what is cut off.
     """
     counts: dict[str, list[int]] = {}
-    for node in nodes:
-        if _EXCLUDED not in meta.labels(node):
-            counts.setdefault(zone_of(node), [0, 0])[meta.is_condition_true(node, "Ready")] += 1
+    for one in standings:
+        if one.is_counted:
+            counts.setdefault(one.zone, [0, 0])[one.is_ready] += 1
     if counts and all(ready == 0 for _, ready in counts.values()):
         return dict.fromkeys(counts, 0.0)
     found = {}
