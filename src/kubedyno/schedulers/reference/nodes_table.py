@@ -5,6 +5,7 @@ are zero. What a slot's row says changes one slot at a time; what is asked is as
 """
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
@@ -120,10 +121,8 @@ class NodesTable:
         self.alive: Flags = np.zeros(_FIRST_SIZE, np.bool_)
         self.rows: dict[str, int] = {}
         """The row of each resource in `free` and its like."""
-        self.total: Numbers = np.zeros((8, _FIRST_SIZE), np.int64)
-        """What nodes have for pods, in thousandths."""
         self.free: Numbers = np.zeros((8, _FIRST_SIZE), np.int64)
-        """What is left of it; negative where room is reserved that others are still leaving."""
+        """What is left for pods, in thousandths; negative where room is reserved that others are still leaving."""
         self.leaving: Numbers = np.zeros((8, _FIRST_SIZE), np.int64)
         """What pods hold that are about to go."""
         self.reserved: Numbers = np.zeros((8, _FIRST_SIZE), np.int64)
@@ -140,6 +139,7 @@ class NodesTable:
         self._masks: dict[Terms, Flags] = {}
         self._domains: dict[tuple[str, ...], Domains] = {}
         self._ranks: Slots | None = None
+        self._sums: Counter[str] = Counter()
 
     def __len__(self) -> int:
         return len(self.slot_of)
@@ -177,7 +177,8 @@ class NodesTable:
         slot = self.slot_of.pop(name, None)
         if slot is None:
             return None
-        for numbers in (self.total, self.free, self.leaving, self.reserved):
+        self._sums.subtract(self.facts(slot).allocatable)
+        for numbers in (self.free, self.leaving, self.reserved):
             numbers[:, slot] = 0
         self.alive[slot] = False
         self.names[slot] = ""
@@ -240,9 +241,8 @@ class NodesTable:
         return self._ranks
 
     def sum(self, resource: str) -> int:
-        """What all nodes together have of a resource."""
-        row = self.rows.get(resource)
-        return 0 if row is None else int(self.total[row].sum())
+        """What all nodes together have of a resource, in thousandths."""
+        return self._sums[resource]
 
     def shed_changes(self, most: int) -> None:
         """Forget old changes when there are more than `most`: who has not seen them must look at all slots."""
@@ -265,8 +265,8 @@ class NodesTable:
     def _grow(self, rows: int, size: int) -> None:
         more = (rows - self.free.shape[0], size - self.free.shape[1])
         widths = ((0, more[0]), (0, more[1]))
-        self.total, self.free, self.leaving, self.reserved = (
-            np.pad(numbers, widths) for numbers in (self.total, self.free, self.leaving, self.reserved)
+        self.free, self.leaving, self.reserved = (
+            np.pad(numbers, widths) for numbers in (self.free, self.leaving, self.reserved)
         )
         if more[1]:
             self.alive = np.pad(self.alive, (0, more[1]))
@@ -283,9 +283,8 @@ class NodesTable:
         for name in before.keys() | now.keys():
             more = now.get(name, 0) - before.get(name, 0)
             if more:
-                row = self.row(name)
-                self.total[row, slot] += more
-                self.free[row, slot] += more
+                self._sums[name] += more
+                self.free[self.row(name), slot] += more
 
     def _put_terms(self, slot: int, facts: Facts) -> None:
         self._unschedulable[slot] = facts.unschedulable
