@@ -135,9 +135,11 @@ def holds_any(zones: Zones, demand: Demand) -> bool:
 
 @functools.lru_cache(maxsize=_CACHED)
 def looseness(zones: Zones, demand: Demand) -> int:
-    """How much a pod would leave over: thousandths of its tightest zone, and 1000 for each zone beyond one."""
-    request = max(_requests(zones, demand), key=lambda one: len(one.amounts))
-    wanted = _wanted(zones, request)
+    """How much a pod would leave over: thousandths of its tightest zone, and 1000 for each zone beyond one.
+
+    Of several containers the first of those counts that ask for most of the resources that zones list.
+    """
+    wanted = max((_wanted(zones, one) for one in _requests(zones, demand)), key=len)
     width = _width(zones, wanted) if wanted else 1
     if not wanted or width is None:
         return 0

@@ -39,6 +39,7 @@ class Packing:
         """Tells by uid what becomes free with a pod beyond its room."""
         self.zones = ZoneBooks(self._held_on)
         self._gpu = table.row(GPU)
+        self._spreads = placement == "spread"
         self._order = NodeOrder(table, self.zones, placement, lambda kind: self.counts(kind, None, later=False))
         self._kinds: dict[Needs, Kind] = {}
         self._on_node: dict[str, set[str]] = {}
@@ -244,8 +245,10 @@ class Packing:
         """
         if kind.needs.is_shared:
             return self._pack_shared(kind, uids, area, later=later)
-        if area is None and not later and len(uids) <= FEW:
-            return self._pack_few(kind, uids)
+        # Zones are weighed by the order of single nodes; spreading many at once looks at GPUs and CPUs alone.
+        one_by_one = len(uids) <= FEW or (self._spreads and bool(self.zones.reports))
+        if area is None and not later and one_by_one:
+            return self._pack_singly(kind, uids)
         fitting = self.counts(kind, area, later=later)
         slots, counts = self._order.chosen(kind, len(uids), area, fitting, later=later)
         chosen: list[int] = np.repeat(slots, counts).tolist()
@@ -290,7 +293,7 @@ class Packing:
     def _held_on(self, node: str) -> dict[str, Held]:
         return {uid: self.held[uid] for uid in sorted(self._on_node.get(node, ()))}
 
-    def _pack_few(self, kind: Kind, uids: Sequence[str]) -> list[int]:
+    def _pack_singly(self, kind: Kind, uids: Sequence[str]) -> list[int]:
         chosen: list[int] = []
         for uid in uids:
             slot = self.take(kind, uid)
