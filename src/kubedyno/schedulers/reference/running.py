@@ -122,7 +122,7 @@ class _Scheduler:
         self._settings = settings
         self._changed = changed
         self._group = group
-        self._telling = Telling(client, recorder, known)
+        self._telling = Telling(client, recorder, known, look_again=self._look_again_after)
         self._evicting = Evicting(client, recorder, known)
         self._claiming = Claiming(client, known)
         self._awaiting = Awaiting(client, known, volumes, claiming=self._claiming, look_again=self._look_again_after)

@@ -1,7 +1,7 @@
 """Telling jobs why they wait: conditions of pods, conditions of KAI's PodGroups, events."""
 
 import re
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import Final
 
@@ -22,24 +22,33 @@ COMPONENT: Final = "kubedyno-scheduler"
 _NUMBERS_AGAIN_AFTER_S: Final = 60.0
 """A reason of which only the numbers have changed is not told again before."""
 
+NOT_READY: Final = "NotReady"
+"""The reason of jobs that lack something which may still come: pods of a gang, its group, a volume."""
+_MAY_COME_WITHIN_S: Final = 1.0
+"""So long nobody is told of that. KAI looks once a second, and does not see what was lacking in between."""
+
 _NUMBER: Final = re.compile(r"\d+")
 
 
 class Telling:
     """Writes reasons, each once."""
 
-    def __init__(self, client: Client, recorder: Recorder, known: Known) -> None:
+    def __init__(
+        self, client: Client, recorder: Recorder, known: Known, *, look_again: Callable[[float], None]
+    ) -> None:
         self._client = client
         self._recorder = recorder
         self._known = known
         self._told: dict[str, tuple[str, int]] = {}
         """By uid of a pod or group: what was said, and when (ns)."""
         self._transitions: dict[str, int] = {}
+        self._look_again = look_again
+        self._lacking_since_ns: dict[JobKey, int] = {}
 
     async def refuse(self, refusals: Iterable[Refusal]) -> None:
         """Tell all pods of these jobs that wait, and the groups that cannot start."""
         writes = []
-        for refusal in refusals:
+        for refusal in self._due(list(refusals)):
             waiting = self._known.waiting_of(refusal.job)
             news = [pod for pod in waiting if self._is_news(pod.uid, refusal.message, before=pod.said)]
             writes += [partial(self._refuse_pod, pod, refusal.message) for pod in news]
@@ -47,6 +56,19 @@ class Telling:
             if group is not None and self._is_stuck(refusal) and self._is_news(group.uid, refusal.message):
                 writes.append(partial(self._refuse_group, group, refusal))
         await all_of(writes)
+
+    def _due(self, refusals: Sequence[Refusal]) -> list[Refusal]:
+        """Those that are to be told now; of the others another look will be taken."""
+        lacking = {refusal.job for refusal in refusals if refusal.reason == NOT_READY}
+        for key in [key for key in self._lacking_since_ns if key not in lacking]:
+            del self._lacking_since_ns[key]
+        now_ns = self._client.clock.monotonic_ns()
+        for key in lacking:
+            if key not in self._lacking_since_ns:
+                self._lacking_since_ns[key] = now_ns
+                self._look_again(1.1 * _MAY_COME_WITHIN_S)  # a timer may be a little early
+        due_ns = now_ns - round(_MAY_COME_WITHIN_S * NS_PER_S)
+        return [one for one in refusals if self._lacking_since_ns.get(one.job, due_ns) <= due_ns]
 
     async def clear(self, jobs: Iterable[JobKey]) -> None:
         """Groups that can start are not unschedulable any more."""
@@ -67,7 +89,7 @@ class Telling:
         """Whether a group of KAI's has less than it must have: what it wants beyond that is no trouble of its own."""
         job = self._known.books.jobs.get(refusal.job)
         is_short = job is not None and len(job.running) < job.least
-        return is_short and refusal.job[0] == KAI and refusal.reason != "NotReady"
+        return is_short and refusal.job[0] == KAI and refusal.reason != NOT_READY
 
     def _is_news(self, uid: str, message: str, *, before: str = "") -> bool:
         said, when_ns = self._told.get(uid, (before, 0))

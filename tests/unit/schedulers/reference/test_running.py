@@ -65,6 +65,18 @@ def test_a_gang_waits_for_its_pods_and_for_its_group() -> None:
     played(play)
 
 
+def test_a_gang_whose_pods_come_within_a_second_is_not_told_that_it_lacked_some() -> None:
+    async def play(world: World) -> None:
+        await world.nodes(1)
+        for one in DIALECT.objects(Workload(name="growing", pods=4)):
+            await world.create(one)
+            await world.clock.sleep(0.2)
+        assert bound(await world.settled(), "growing") == 4
+        assert not await world.events("FailedScheduling")
+
+    played(play)
+
+
 def test_native_gangs_are_read_as_well_and_need_no_other_kinds() -> None:
     async def play(world: World) -> None:
         await world.nodes(3)
