@@ -3,8 +3,8 @@
 from importlib import resources
 from typing import Final
 
-from kubedyno.client.errors import HTTP_NOT_FOUND, ApiError
 from kubedyno.client.calling import HTTP_ERROR
+from kubedyno.client.errors import HTTP_NOT_FOUND, ApiError
 from kubedyno.client.rest import Client
 from kubedyno.kube import status
 from kubedyno.kube.codec import Object, read_yaml

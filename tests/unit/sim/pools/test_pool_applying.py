@@ -146,7 +146,9 @@ def test_a_node_of_somebody_else_is_not_taken_over(in_cluster: InCluster) -> Non
 
 def test_too_many_nodes_for_one_cluster_are_refused_before_anything_is_made(in_cluster: InCluster) -> None:
     async def play(client: Client) -> None:
-        with pytest.raises(UsageError, match=r"^the cluster would have 131073 nodes, and at most 131072 can be: ask for"):
+        with pytest.raises(
+            UsageError, match=r"^the cluster would have 131073 nodes, and at most 131072 can be: ask for"
+        ):
             await applying.apply(client, [base("p", 131072), base("q", 1)])
         assert await listed(client) == {}
 
