@@ -17,7 +17,7 @@ from kubedyno.client.rest import Client
 from kubedyno.kit import tasks
 from kubedyno.kit.clock import Clock
 from kubedyno.kit.progress import Progress, told
-from kubedyno.lab import installing, operating
+from kubedyno.lab import installing, leaders, operating
 from kubedyno.lab.effective import effective_settings, refuse_contradictions
 from kubedyno.lab.folders import writing
 from kubedyno.lab.planning import LabPlan
@@ -93,7 +93,12 @@ async def started(
             supervisor=supervisor,
             activities=activities,
             scheduler=SchedulerControl(
-                supervisor, plan.scheduler_components, clock, hosted=activities, activities=plan.activities
+                supervisor,
+                plan.scheduler_components,
+                clock,
+                hosted=activities,
+                activities=plan.activities,
+                leading=lambda: leaders.leader(plan.scheduler_components, prober),
             ),
             kubeconfig=admin,
             settings=tuple(settings),

@@ -2,7 +2,7 @@
 
 import contextlib
 import signal
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -19,6 +19,8 @@ from kubedyno.plane.supervision import Supervisor
 
 How: TypeAlias = Literal["stop", "freeze"]
 _Away: TypeAlias = Literal["stop", "freeze", "kill"]
+Leading: TypeAlias = Callable[[], Awaitable[str | None]]
+"""The component that leads others of its kind; None: none says so."""
 
 
 class Resumed(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,11 +41,13 @@ class SchedulerControl:
         *,
         hosted: Activities | None = None,
         activities: tuple[Activity, ...] = (),
+        leading: Leading | None = None,
     ) -> None:
         self._supervisor = supervisor
         self._deciding = [component.name for component in components if component.decides]
         self._hosted = hosted
         self._thinking = [activity.name for activity in activities if activity.decides]
+        self._leading = leading
         self._clock = clock
         self._away: _Away | None = None
         self.resumed: Resumed | None = None
@@ -110,6 +114,22 @@ class SchedulerControl:
             yield
         finally:
             await self.resume()
+
+    @contextlib.asynccontextmanager
+    async def beheaded(self) -> AsyncIterator[str]:
+        """Of several processes the one that leads is killed, as a crash would; its name. The others go on.
+
+        When the block ends it is started again, behind them. NotApplicable where none leads another.
+        """
+        self._refuse_absent()
+        leader = await self._leading() if self._leading is not None else None
+        if leader is None:
+            raise NotApplicable("no process of the scheduler leads another: start the lab with --ha")
+        self._supervisor.kill(leader)
+        try:
+            yield leader
+        finally:
+            await self._supervisor.restart([leader], is_at_work=False)
 
     @contextlib.asynccontextmanager
     async def spared(self) -> AsyncIterator[None]:
@@ -196,6 +216,12 @@ class RemoteControl(SchedulerControl):
         return self.resumed
 
     @contextlib.asynccontextmanager
+    async def beheaded(self) -> AsyncIterator[str]:
+        """Its owner does not do that for others."""
+        await self._refuse_death()
+        yield ""
+
+    @contextlib.asynccontextmanager
     async def spared(self) -> AsyncIterator[None]:
         """Its owner would take the whole lab down."""
         await self._refuse_death()
@@ -232,6 +258,12 @@ class AbsentControl(SchedulerControl):
     async def kill(self) -> None:
         """It cannot be."""
         await self.pause()
+
+    @contextlib.asynccontextmanager
+    async def beheaded(self) -> AsyncIterator[str]:
+        """It cannot be."""
+        await self.pause()
+        yield ""
 
     @contextlib.asynccontextmanager
     async def spared(self) -> AsyncIterator[None]:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
 import psutil
 import pytest
 
@@ -104,6 +105,38 @@ async def test_a_start_is_measured_once_before_the_first_pause_while_nothing_wai
         pass
     assert control.start_up_s == measured
     assert supervisor.processes["scheduler"].pid != before
+
+
+async def test_of_two_the_one_that_leads_is_killed_and_started_again_behind_the_other(
+    supervisor: Supervisor, until: Until
+) -> None:
+    async def leads() -> str:
+        return "scheduler"
+
+    second = msgspec.structs.replace(DECIDING, name="scheduler-1")
+    await supervisor.start((second,))
+    control = SchedulerControl(supervisor, (DECIDING, second, OTHER), RealClock(), leading=leads)
+    before = {name: process.pid for name, process in supervisor.processes.items()}
+    async with control.beheaded() as name:
+        assert name == "scheduler"
+        await until(lambda: set(supervisor.processes) == {"scheduler-1", "binder"})
+        assert control.told() == "scheduler is not running"
+    assert control.told() == ""
+    after = {name: process.pid for name, process in supervisor.processes.items()}
+    assert [name for name in before if after[name] != before[name]] == ["scheduler"]
+
+
+async def test_a_scheduler_that_leads_none_is_not_beheaded(supervisor: Supervisor, control: SchedulerControl) -> None:
+    async def nobody() -> None:
+        return None
+
+    alone = SchedulerControl(supervisor, (DECIDING,), RealClock(), leading=nobody)
+    for one in (control, alone):
+        with pytest.raises(
+            NotApplicable, match=r"^no process of the scheduler leads another: start the lab with --ha$"
+        ):
+            await one.beheaded().__aenter__()
+    assert set(supervisor.processes) == {"scheduler", "binder"}
 
 
 async def test_a_killed_scheduler_is_no_accident_and_starts_again(

@@ -1,6 +1,9 @@
 """The scheduler is not there: nothing is decided, and what it had only in memory is lost."""
 
+from typing import Final
+
 from kubedyno.kit import tasks
+from kubedyno.kube.resources import LEASES
 from kubedyno.lab.lab import Lab
 from kubedyno.lab.scenario import scenario
 from kubedyno.scenarios import outcomes
@@ -11,6 +14,12 @@ from kubedyno.scenarios.parameters import NodeCount, Seconds
 
 _TARGET = "scheduler unavailable"
 _AGREED_WITHIN_S = 20 * zoned.EXPORT_S
+_LEASE: Final = ("kube-system", "kube-scheduler")
+_LEASE_S: Final = 15.0
+"""So long the lease of a dead leader is heeded, as by default."""
+_TAKEN_OVER_WITHIN_S: Final = 4 * _LEASE_S
+_DECIDED_WITHIN_S: Final = 30.0 + 2 * _LEASE_S
+"""Of two that were started again, none decides before the lease of the dead one is over."""
 
 
 @scenario("numa/scheduler-down", tags=("numa", "faults"), needs=("numa",), settings=matching.settings)
@@ -20,7 +29,8 @@ async def scheduler_down(
     """The scheduler is killed while it binds, while nothing is reported, and while all is quiet.
 
     Pods that come meanwhile wait without a word, and none is lost or bound twice. Started again, it knows only what is
-    reported: with true reports no pod may be refused, with old ones at most as many as were placed unreported.
+    reported: with true reports no pod may be refused, with old ones at most as many as were placed unreported. Where
+    there are two of it, the one that leads is also killed alone while pods come, and the other takes over.
 
     Parameters:
         nodes: size of the cluster, of two zones each
@@ -32,6 +42,8 @@ async def scheduler_down(
     with lab.timed():
         await _killed_while_binding(lab, world, down_s)
     await _killed_before_reports(lab, world)
+    if lab.spec is not None and lab.spec.ha != "none":
+        await _leader_killed(lab, world, down_s)
     await _killed_when_quiet(lab, world, down_s)
 
 
@@ -86,7 +98,7 @@ async def _killed_before_reports(lab: Lab, world: World) -> None:
     await lab.scheduler.kill()
     await lab.scheduler.restart()
     more = await lab.submit(zoned.exclusive(name="more"), count=2 * nodes)
-    found = await truth.until_decided(lab, more)
+    found = await truth.until_decided(lab, more, within_s=_DECIDED_WITHIN_S)
     lab.record("pods refused after what was placed was forgotten", "pods", found.unaligned)
     blind = not matching.reserves(world.knows)
     lab.case(
@@ -109,6 +121,59 @@ async def _killed_before_reports(lab: Lab, world: World) -> None:
     await zoned.reread(lab, world)
 
 
+async def _leader_killed(lab: Lab, world: World, down_s: float) -> None:
+    """Pods come before, while nobody leads, and after; the other one knows none of what the leader had in memory."""
+    await _led(lab)
+    before = await _holder(lab)
+    shape, count = zoned.exclusive(4, name="handed-over"), 4 * len(world.names)
+    async with tasks.owning() as group:
+        coming = group.create_task(lab.submit(shape, count=count, over_s=2 * down_s + _LEASE_S), name="pods come")
+        await lab.clock.sleep(down_s)
+        async with lab.scheduler.beheaded():
+
+            async def is_taken_over() -> bool:
+                return await _holder(lab) != before
+
+            took_s = await truth.until(lab, is_taken_over, within_s=_TAKEN_OVER_WITHIN_S)
+            pods = await coming
+            recovered = await waking.until_running(lab, world, pods)
+    found = await truth.ends_of(lab, pods)
+    if took_s is not None:
+        lab.record("time until the other scheduler took over", "s", took_s)
+    lab.case(
+        target=_TARGET,
+        component="scheduler",
+        failure="the leader of two is killed while pods come",
+        expected="the other takes over when the lease is over, and all run",
+        observed=f"{f'taken over after {took_s:.1f} s' if took_s is not None else 'not taken over'}; "
+        f"{recovered.told(found)}",
+        holds=took_s is not None and recovered.took_s is not None and not found.unaligned,
+        finding=recovered.finding,
+        breaks=(4, 5),
+    )
+    outcomes.expect_no_others(lab, pods)
+    await truth.expect_sound(lab, world.names, pods, after="the leader was killed")
+    await lab.delete(pods)
+    await truth.expect_reported(
+        lab, world.names, within_s=_AGREED_WITHIN_S, after="the pods that were handed over went"
+    )
+    await zoned.reread(lab, world)
+
+
+async def _led(lab: Lab) -> None:
+    """Wait until one of them decides: they were started anew, and heed the lease of those before."""
+    pod = await lab.submit(zoned.best_effort(name="led"))
+    await lab.running(pod)
+    await lab.delete(pod)
+
+
+async def _holder(lab: Lab) -> str:
+    """Who has the lease to decide."""
+    namespace, name = _LEASE
+    lease = await lab.client.get(LEASES, name, namespace=namespace)
+    return str(lease["spec"].get("holderIdentity") or "")
+
+
 async def _killed_when_quiet(lab: Lab, world: World, down_s: float) -> None:
     """All is reported: nothing is lost with it."""
     nodes = len(world.names)
@@ -122,7 +187,7 @@ async def _killed_when_quiet(lab: Lab, world: World, down_s: float) -> None:
     undecided = [pod for pod in waiting if not pod["spec"].get("nodeName")]
     await lab.scheduler.restart()
     # Several may be bound before the next report, and fit a node by what it says: how many are is told beside it.
-    found = await truth.until_decided(lab, more)
+    found = await truth.until_decided(lab, more, within_s=_DECIDED_WITHIN_S)
     recovered = await waking.until_running(lab, world, more, count=nodes - found.unaligned)
     found = await truth.ends_of(lab, more)
     keeps = matching.reserves(world.knows)
