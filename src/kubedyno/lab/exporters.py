@@ -142,6 +142,14 @@ class Exporters:
         """Those that crashed are there again, and look at once."""
         await self._steer(names, crashed=False, crash_loop_s=None)
 
+    async def refuse(self, names: Iterable[str], code: int) -> None:
+        """The API server answers them with this HTTP status: 409 (to writes alone), 429, or 500 to 599."""
+        await self._steer(names, refused_with=code)
+
+    async def serve(self, names: Iterable[str]) -> None:
+        """The API server does again what they ask for: at their next look, or when they repeat a request."""
+        await self._steer(names, refused_with=None)
+
     async def distort(self, names: Iterable[str], distortions: Sequence[Distortion]) -> None:
         """From their next look on they write what is not so: these distortions, and no earlier ones."""
         await self._steer(names, distortions=tuple(distortions))

@@ -32,7 +32,7 @@ CASES = {
     "numa/kubelet-misreports": 10,
     "numa/kubelet-down": 6,
     "numa/scheduler-down": 3,
-    "numa/exporter-crash": 5,
+    "numa/exporter-crash": 8,
 }
 
 

@@ -1,14 +1,16 @@
-"""Exporters that die: nobody tells of what pods take and give back, on one node or on all."""
+"""Exporters that die or are refused: nobody tells of what pods take and give back, on one node or on all."""
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
 from kubedyno.kit.clock import NS_PER_S, parse_rfc3339_ns
+from kubedyno.kube import status
 from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import NODES
 from kubedyno.lab.lab import Lab
 from kubedyno.lab.scenario import scenario
+from kubedyno.model.workloads import Workload
 from kubedyno.scenarios import outcomes
 from kubedyno.scenarios.numa import matching, truth, waking, zoned
 from kubedyno.scenarios.numa.matching import Cache
@@ -19,6 +21,11 @@ from kubedyno.sim.faults.selecting import Selection
 
 _TARGET = "exporter crash"
 _LOOP_S = 5.0
+_REFUSALS: Final = (409, 429, 503)
+"""HTTP statuses: a conflict, too many requests, a server that is not available."""
+_REPORTED_WITHIN_S: Final = 20 * zoned.EXPORT_S
+_MOST_BACKOFF_S: Final = 300.0
+"""So long a kubelet may wait before it starts an exporter again that ended."""
 
 
 @scenario("numa/exporter-crash", tags=("numa", "faults"), needs=("numa",), settings=matching.settings)
@@ -30,22 +37,24 @@ async def exporter_crash(
     style: Literal["rte", "nfd"] = "rte",
     down_s: Seconds = 10.0,
 ) -> None:
-    """Exporters of all nodes die, then one that dies again and again, and one whose kubelet does not answer.
+    """Exporters of all nodes die or are refused by the API server; one dies again and again, one gets no answer.
 
     What they wrote stays, and grows old. While all are dead more pods come than fit; when they are back, one report of
-    each must be enough for all that fits to run. In the end a node is deleted: its report goes with it if the exporter
-    says that it belongs to the node.
+    each must be enough for all that fits to run. The same when the API server has refused to take their reports. In the
+    end a node is deleted: its report goes with it if the exporter says that it belongs to the node.
 
     Parameters:
         nodes: size of the cluster, of two zones each
         cache: how NodeResourceTopologyMatch knows the zones; read back from it, and without a meaning for others
         style: which exporter is played, the resource-topology-exporter or that of node-feature-discovery
-        down_s: how long exporters are dead
+        down_s: how long exporters are dead, or refused with each HTTP status
     """
     del cache  # the lab was started with it
     world = await zoned.begin(lab, nodes, exporters=msgspec.structs.replace(zoned.EXPORTERS, style=style))
     with lab.timed():
         await _all_die(lab, world, down_s)
+    for code in _REFUSALS:
+        await _all_are_refused(lab, world, code, style, down_s)
     await _one_dies_again_and_again(lab, world)
     await _one_gets_no_answer(lab, world)
     await _node_goes(lab, world, style)
@@ -89,10 +98,69 @@ async def _all_die(lab: Lab, world: World, down_s: float) -> None:
             expected=f"{zoned.FITTING * nodes} pods run, none is refused",
             recorded="recovery after exporters were started again",
         )
-    await truth.expect_reported(lab, world.names, within_s=20 * zoned.EXPORT_S, after="exporters were started again")
+    await truth.expect_reported(lab, world.names, within_s=_REPORTED_WITHIN_S, after="exporters were started again")
     await lab.delete(burst)
-    await truth.expect_reported(lab, world.names, within_s=20 * zoned.EXPORT_S, after="the pods were gone")
+    await truth.expect_reported(lab, world.names, within_s=_REPORTED_WITHIN_S, after="the pods were gone")
     await zoned.reread(lab, world)
+
+
+async def _all_are_refused(lab: Lab, world: World, code: int, style: str, down_s: float) -> None:
+    """Pods that fill all zones go and others come while the API server takes no report: all seems to be full."""
+    answer = f"{code} {status.REASONS[code]}"
+    ends = style == "nfd"
+    within_s = _REPORTED_WITHIN_S + (_MOST_BACKOFF_S if ends else 0.0)
+    full = await lab.submit(_filling(f"full-{code}"), count=len(world.names))
+    await waking.set_up(lab, world, full)
+    await truth.expect_reported(lab, world.names, within_s=within_s, after=f"pods came before {answer}")
+    before, begun = await lab.exporters.written(), await lab.exporters.refresh()
+    await lab.exporters.refuse(world.names, code)
+    await lab.delete(full)
+    late = [await zoned.submit_on(lab, zoned.exclusive(name=f"late-{code}"), node) for node in world.names]
+    waiting = await truth.until_decided(lab, *late)
+    await lab.clock.sleep(down_s)
+    after, told = await lab.exporters.written(), await lab.exporters.refresh()
+    changed = [name for name in world.names if _version(before[name]) != _version(after[name])]
+    ages_s = [_age_s(lab, after[name]) for name in world.names]
+    answered = told.retries - begun.retries + told.failures.get(str(code), 0) - begun.failures.get(str(code), 0)
+    lab.record(f"age of reports while exporters were answered with {code}", "s", ages_s)
+    lab.expect(f"reports stay as they were while exporters get {answer}", not changed, outcomes.told(changed))
+    lab.expect(
+        f"reports tell their age while exporters get {answer}",
+        min(ages_s) >= down_s - 1,
+        f"the youngest is {min(ages_s):.1f} s old",
+    )
+    await lab.exporters.serve(world.names)
+    recovered = await waking.until_running(lab, world, *late, within_s=waking.WITHIN_S + within_s)
+    found = await truth.ends_of(lab, *late)
+    restarts = (await lab.exporters.refresh()).restarts - begun.restarts
+    lab.case(
+        target=_TARGET,
+        component="API server",
+        failure=f"answers exporters with {answer} while pods go and come",
+        expected="reports stay, pods wait with room for them; then all run"
+        + ("; exporters may end, and are started again" if ends else ", and no exporter has ended"),
+        observed=f"{answered} requests were answered so, {waiting.told}; then {recovered.told(found)}, "
+        f"{restarts} exporters were started again",
+        holds=answered > 0
+        and waiting.waits_for(truth.CANNOT_ALIGN) == len(late)
+        and recovered.took_s is not None
+        and (ends or not restarts),
+        finding=recovered.finding,
+        breaks=(2,),
+    )
+    if recovered.took_s is not None:
+        lab.record(f"recovery after exporters were answered with {code}", "s", recovered.took_s)
+    await truth.expect_reported(lab, world.names, within_s=within_s, after=f"{answer} was over")
+    await truth.expect_sound(lab, world.names, *late, after=f"{answer} was over")
+    for pods in late:
+        await lab.delete(pods)
+    await truth.expect_reported(lab, world.names, within_s=within_s, after=f"pods went after {answer}")
+    await zoned.reread(lab, world)
+
+
+def _filling(name: str) -> Workload:
+    """A pod that leaves no zone of its node room for another large one."""
+    return zoned.containers({"a": zoned.guaranteed(zoned.LARGE), "b": zoned.guaranteed(zoned.LARGE)}, name=name)
 
 
 async def _one_dies_again_and_again(lab: Lab, world: World) -> None:
@@ -139,7 +207,7 @@ async def _one_gets_no_answer(lab: Lab, world: World) -> None:
         holds=_version(kept) == _version(before) and bool(wrong),
         breaks=(1,),
     )
-    await truth.expect_reported(lab, [node], within_s=20 * zoned.EXPORT_S, after="the kubelet answers again")
+    await truth.expect_reported(lab, [node], within_s=_REPORTED_WITHIN_S, after="the kubelet answers again")
     await lab.delete(pod)
 
 

@@ -9,7 +9,7 @@ from kubedyno.sim.exporters.steering import USUAL, Steering
 class Exporter:
     """The exporter of one node. Times are monotonic."""
 
-    __slots__ = ("ends", "is_busy", "is_due", "is_up", "kept", "life", "name", "pace", "past", "started_ns", "steering", "text", "ticks", "uid", "written_ns")  # fmt: skip  # noqa: E501 # one table
+    __slots__ = ("begun_with", "ends", "is_busy", "is_due", "is_up", "kept", "life", "name", "pace", "past", "started_ns", "steering", "text", "ticks", "uid", "written_ns")  # fmt: skip  # noqa: E501 # one table
 
     def __init__(self, name: str, uid: str) -> None:
         self.name = name
@@ -17,6 +17,8 @@ class Exporter:
         self.steering: Steering = USUAL
         self.text = ""
         """The annotation that it heeds."""
+        self.begun_with = ""
+        """The one that it heeded when it began its look."""
         self.life = 0
         """Grows whenever it starts or ends: what was begun in another life is not finished."""
         self.is_up = False

@@ -82,7 +82,7 @@ class Exporters:
         self._home: Object | None = None
         self._group: asyncio.TaskGroup
         self._due: Timetable[Turn]
-        self._clients = Clients(self._client, self._connect)
+        self._clients = Clients(self._client, self._connect, self._refusal)
 
     def report(self) -> Report:
         """What they did so far."""
@@ -91,8 +91,10 @@ class Exporters:
             exporters=len(found),
             retries=self._clients.retries,
             written_ns={one.name: one.written_ns for one in found if one.written_ns is not None},
-            # One that is at it may still write what it saw before.
-            steered={one.name: one.text for one in found if one.text and not one.is_busy},
+            # One that is at it since before may still write what it saw.
+            steered={
+                one.name: one.text for one in found if one.text and (not one.is_busy or one.begun_with == one.text)
+            },
             now_ns=self._clock.monotonic_ns(),
         )
 
@@ -104,7 +106,8 @@ class Exporters:
             version, _ = await self._views.changes("")
         if self._settings.style == "nfd":
             self._home = await self._client.get(NAMESPACES, HOME)
-        async with connecting.clients(self._client, self._connect) as self._clients, tasks.owning() as group:
+        connected = connecting.clients(self._client, self._connect, self._refusal)
+        async with connected as self._clients, tasks.owning() as group:
             self._group = group
             self._due = Timetable(self._clock, group.create_task)
             nodes = follow(self._client, NODES, self._hear, rng=self._rng, label_selector=self._selector)
@@ -281,7 +284,7 @@ class Exporters:
         event = exporter.pace.take()
         if len(exporter.pace):
             self._let_through(exporter)
-        exporter.is_busy = True
+        exporter.is_busy, exporter.begun_with = True, exporter.text
         self._under_way += 1
         self._group.create_task(self._look_in_turn(exporter, event), name="look")
 
@@ -362,6 +365,10 @@ class Exporters:
         exporter.written_ns = now_ns
         if exporter.steering.crash_loop_s is not None and exporter.life == life:
             self._end(exporter, exporter.steering.crash_loop_s)
+
+    def _refusal(self, node: str) -> int | None:
+        exporter = self._exporters.get(node)
+        return None if exporter is None else exporter.steering.refused_with
 
     def _note(self, sentence: str) -> None:
         if self._tally.note(sentence):

@@ -18,6 +18,7 @@ from kubedyno.sim.exporters.distorting import Distortion
 
 _LEAST_CRASH_LOOP_S: Final = 0.1
 _MOST_CRASH_LOOP_S: Final = 1e6
+_REFUSALS: Final = frozenset({409, 429, *range(500, 600)})
 
 
 class Steering(
@@ -31,6 +32,8 @@ class Steering(
     """It does nothing, and what it remembered is lost."""
     crash_loop_s: float | None = msgspec.field(default=None, name="crashLoopSeconds")
     """It ends after each write and is there again so many seconds later, without memory."""
+    refused_with: int | None = None
+    """The API server answers what it asks with this HTTP status: 409 (to writes alone), 429, or 500 to 599."""
     distortions: tuple[Distortion, ...] = ()
     """What is wrong with all that it writes."""
 
@@ -67,6 +70,8 @@ def check(steering: Steering) -> Steering:
     pause_s = steering.crash_loop_s
     if pause_s is not None and not _LEAST_CRASH_LOOP_S <= pause_s <= _MOST_CRASH_LOOP_S:
         raise UsageError(f"crashLoopSeconds {pause_s:g} must be {_LEAST_CRASH_LOOP_S:g} to {_MOST_CRASH_LOOP_S:g}")
+    if steering.refused_with is not None and steering.refused_with not in _REFUSALS:
+        raise UsageError(f"refusedWith {steering.refused_with} must be 409, 429 or 500 to 599")
     distorting.check(steering.distortions)
     return steering
 

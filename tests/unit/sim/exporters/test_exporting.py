@@ -345,6 +345,88 @@ def test_a_frozen_exporter_looks_and_does_not_write() -> None:
     run_in_yard(story)
 
 
+@pytest.mark.parametrize(
+    ("code", "reason", "failures"),
+    [
+        # A patch and the whole object at each look; after a conflict the whole object alone.
+        (409, "Conflict", {"409": 3}),
+        (503, "ServiceUnavailable", {"503": 4}),
+    ],
+)
+def test_an_exporter_that_is_refused_leaves_the_object_as_it_was_and_goes_on(
+    code: int, reason: str, failures: dict[str, int]
+) -> None:
+    async def story(world: Yard) -> None:
+        async with working(world, TIMED) as work:
+            before = await work.written()
+            await work.steer(f'{{"refusedWith": {code}}}')
+            await world.sleep(130)
+            report = work.exporters.report()
+            assert (await work.written()) == before
+            assert work.methods == ["POST"]
+            assert (report.failures, report.restarts, report.looks) == (failures, 0, 3)
+            assert report.age_s["n"] == pytest.approx(130, abs=0.01)
+            path = "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/n"
+            assert report.notes[0] == (
+                f"node n: its object could not be written as it should: PATCH {path} failed with {code} {reason}: "
+                "refused on purpose"
+            )
+            await work.steer(None)
+            await world.sleep(60)
+            assert work.exporters.report().failures == failures
+            assert work.methods == ["POST", "PUT" if code == 409 else "PATCH"]
+
+    run_in_yard(story)
+
+
+def test_too_many_requests_are_repeated_each_second_until_they_are_served() -> None:
+    async def story(world: Yard) -> None:
+        async with working(world, TIMED) as work:
+            await work.steer('{"refusedWith": 429}')
+            await world.sleep(64.5)
+            report = work.exporters.report()
+            assert (report.retries, report.failures, work.methods) == (5, {}, ["POST"])
+            # It is at it, and began when it was refused already.
+            assert report.steered == {"n": '{"refusedWith": 429}'}
+            await work.steer(None)
+            await world.sleep(1)
+            assert work.methods == ["POST", "PATCH"]
+            assert max(work.exporters.report().write_s) == pytest.approx(5)
+
+    run_in_yard(story)
+
+
+def test_too_many_requests_for_too_long_fail_the_write_and_are_counted_for_all_clients() -> None:
+    async def story(world: Yard) -> None:
+        def connect() -> contextlib.AbstractAsyncContextManager[Client]:
+            return contextlib.nullcontext(world.connect()[0])
+
+        settings = msgspec.structs.replace(TIMED, clients="per-node")
+        async with working(world, settings, names=("a", "b"), connect=connect) as work:
+            await work.steer('{"refusedWith": 429}', "a")
+            await world.sleep(90)
+            report = work.exporters.report()
+            # The patch is repeated ten times, then the reading before the whole object.
+            assert (report.retries, report.failures) == (20, {"429": 2})
+            assert report.writes == {"create": 2, "patch": 1}
+
+    run_in_yard(story)
+
+
+def test_an_exporter_that_looked_before_it_was_steered_heeds_it_when_it_has_written() -> None:
+    async def story(world: Yard) -> None:
+        async with working(world, TIMED) as work:
+            work.told.trouble = 5.0
+            await world.sleep(61)
+            await work.steer('{"refusedWith": 503}')
+            assert work.exporters.report().steered == {}
+            await world.sleep(5)
+            assert work.exporters.report().steered == {"n": '{"refusedWith": 503}'}
+            assert (work.exporters.report().failures, work.methods) == ({"503": 2}, ["POST"])
+
+    run_in_yard(story)
+
+
 def test_a_crashed_exporter_does_nothing_and_comes_back_without_memory() -> None:
     async def story(world: Yard) -> None:
         async with working(world, Settings()) as work:

@@ -23,6 +23,7 @@ def test_a_node_without_the_annotation_has_an_exporter_that_does_as_usual() -> N
         ('{"frozen":true}', Steering(frozen=True)),
         ('{"crashed":true}', Steering(crashed=True)),
         ('{"crashLoopSeconds":10.5}', Steering(crash_loop_s=10.5)),
+        ('{"refusedWith":503}', Steering(refused_with=503)),
         (
             (
                 '{"frozen":true,"distortions":[{"kind":"more-available","resource":"cpu","by":"2","zone":1},'
@@ -53,6 +54,9 @@ def test_the_annotation_is_taken_away_where_nothing_is_unusual() -> None:
         ('{"frosen": true}', "there is no field 'frosen': did you mean 'frozen'?"),
         ('{"frozen": "yes"}', "Expected `bool`, got `str` - at `$.frozen`"),
         ('{"crashLoopSeconds": 0}', "crashLoopSeconds 0 must be 0.1 to 1e+06"),
+        ('{"refusedWith": "503"}', "Expected `int | null`, got `str` - at `$.refusedWith`"),
+        ('{"refusedWith": 404}', "refusedWith 404 must be 409, 429 or 500 to 599"),
+        ('{"refusedWith": 600}', "refusedWith 600 must be 409, 429 or 500 to 599"),
         ('{"distortions": {}}', "Expected `array`, got `object`"),
         (
             '{"distortions": [{"kind": "more-avialable"}]}',
