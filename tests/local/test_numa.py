@@ -12,8 +12,9 @@ from tests.trials import expect_passed, measured, played_on
 
 from kubedyno.lab.starting import RunningLab
 from kubedyno.measure.records import TrialRecord
+from kubedyno.plane.ports import free_ports
 from kubedyno.scenarios import SCENARIOS
-from kubedyno.scenarios.numa import waking, wrong_node
+from kubedyno.scenarios.numa import extender, waking, wrong_node
 from kubedyno.scenarios.numa.kubelet_down import kubelet_down
 
 pytestmark = [pytest.mark.local, pytest.mark.timeout(300)]
@@ -24,6 +25,7 @@ NO_MEMORY = "memory that no zone lists is memory that no zone has"
 SPREAD = "the resource-topology-exporter charges memory of several zones to each of them"
 UNCOUNTED = "sidecars are looked at, but not counted"
 PARTS = "a part of a CPU must fit a zone, though kubelets do not align it"
+BELIEVES_EXTENDERS = "an extender that is told whole nodes may give back one that was filtered out, and is believed"
 DEATHS = (
     "scoring ends the process: pod-level resources",
     "scoring ends the process: numbers of zones left out",
@@ -65,12 +67,12 @@ ON_OVER_RESERVE: dict[str, tuple[str, ...]] = {
 
 
 @contextlib.asynccontextmanager
-async def lab_with(folder: Path, cache: str) -> AsyncIterator[RunningLab]:
+async def lab_with(folder: Path, cache: str, **options: Any) -> AsyncIterator[RunningLab]:
     """A lab whose plugin has that cache; its settings are those of `numa/wrong-node`, which are all that any needs."""
     needed = wrong_node.settings({"cache": cache, "scoring": "LeastAllocated"})["plugins"]
     settings = {"plugins": {path.removeprefix("plugins."): value for path, value in needed.items()}}
     async with lab_in_process(
-        folder / "lab", scheduler="plugins", settings=settings, heartbeats=kubelet_down.heartbeats
+        folder / "lab", scheduler="plugins", settings=settings, heartbeats=kubelet_down.heartbeats, **options
     ) as lab:
         yield lab
 
@@ -130,6 +132,41 @@ async def test_a_cache_that_discards_reserved_nodes_believes_old_reports_too(
 ) -> None:
     record = await played_with(discard_reserved, "numa/stale", "discard-reserved", tmp_path)
     assert findings(record) == (BELIEVED.format("discard-reserved"),)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("cache", ["passthrough", "over-reserve"])
+async def test_an_extender_misleads_the_scheduler_as_documented(cache: str, tmp_path: Path) -> None:
+    config = extender.configuration(free_ports()())
+    async with lab_with(tmp_path, cache, scheduler_config=config) as lab:
+        record = await played_on(lab, SCENARIOS.get("numa/wrong-node"), tmp_path, cache=cache, pods=1, deadly=False)
+    expect_passed(record, {})
+    found = {case.failure: case.expected for case in record.cases if case.component == "extender"}
+    waits = "the pod waits, none is refused, and says: {}; it runs as soon as the extender is right"
+    assert found.pop("gives all points to a node that would not be chosen").startswith("the pod runs on numa-")
+    assert found == {
+        "names a node that does not exist": waits.format("not found in the input node list"),
+        "names a node that does not exist, and is ignorable": "the pod runs",
+        "names only a node without room": waits.format("not found in the input node list"),
+        "is told whole nodes, and gives back only one without room": (
+            "the kubelet of that node refuses the pod; right would be: the pod waits, none is refused"
+        ),
+        "does not answer": waits.format("deadline exceeded"),
+        "does not answer, and is ignorable": "the pod runs",
+    }
+    assert BELIEVES_EXTENDERS in findings(record)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("cache", ["passthrough", "over-reserve"])
+async def test_the_other_scheduler_takes_over_when_the_leader_is_killed(cache: str, tmp_path: Path) -> None:
+    async with lab_with(tmp_path, cache, ha="stacked") as lab:
+        record = await played_on(lab, SCENARIOS.get("numa/scheduler-down"), tmp_path, cache=cache, nodes=4, down_s=4)
+    expect_passed(record, {})
+    [case] = [case for case in record.cases if case.failure == "the leader of two is killed while pods come"]
+    assert case.expected == "the other takes over when the lease is over, and all run"
+    assert "16 running" in case.observed
+    assert "time until the other scheduler took over" in measured(record)
 
 
 async def test_the_settings_of_the_plugin_are_read_back(over_reserve: RunningLab) -> None:

@@ -10,7 +10,7 @@ from kubedyno.lab.lab import Lab
 from kubedyno.lab.scenario import scenario
 from kubedyno.model.workloads import Workload
 from kubedyno.scenarios import outcomes
-from kubedyno.scenarios.numa import matching, scores, truth, waking, zoned
+from kubedyno.scenarios.numa import matching, misleading, scores, truth, waking, zoned
 from kubedyno.scenarios.numa.exporter_accounting import distort, outcome_of
 from kubedyno.scenarios.numa.matching import Cache, Scoring
 from kubedyno.scenarios.numa.mistakes import TOLD, Outcome
@@ -50,8 +50,8 @@ async def wrong_node(
 
     Pods of several sizes come one after another, with true reports: each must go to a node that has a zone for it, the
     real plugin's to one of the highest score, and wait where there is none. Then a node is not reported, or only after
-    the scheduler started; a pod has a sidecar, a part of a CPU, or resources of the pod as a whole. What differs is
-    told by its cause.
+    the scheduler started; a pod has a sidecar, a part of a CPU, or resources of the pod as a whole. Where the scheduler
+    asks our extender, that names wrong nodes, sways the choice, or does not answer. What differs is told by its cause.
 
     Parameters:
         nodes: size of the cluster, of two zones each
@@ -67,6 +67,7 @@ async def wrong_node(
     await _unreported(lab, world)
     for one in _MISJUDGED:
         await _misjudged(lab, world, one)
+    await misleading.misled(lab, world, target=_TARGET)
     if deadly:
         await _survives(lab, world, "pod-level resources", _whole_pod(), _DIVIDES_BY_NOTHING)
         await distort(lab, dict.fromkeys(world.names, SparseIds()))
