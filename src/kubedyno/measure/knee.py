@@ -150,6 +150,11 @@ class Search:
             # More load than this cannot be made, whatever the other side could bear.
             self._ceiling = min(self._ceiling, step.rate)
 
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether a further step was wanted, and did not fit."""
+        return bool(self._unfit)
+
     def knee(self) -> Knee:
         """What is known now."""
         best, bad = self._best(), self._worst()

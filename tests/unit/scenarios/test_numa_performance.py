@@ -211,7 +211,14 @@ def test_a_component_that_never_keeps_its_limits_fails_the_trial() -> None:
     record = searched(Pretended(limit=0.1))
     assert record.knees[0].rate is None
     assert record.verdict == Verdict.FAILED
-    assert failed_checks(record) == ["API server overload at toy, aware: a rate is known that keeps the limits"]
+    assert failed_checks(record) == ["API server overload at toy, aware: a rate keeps the limits, or time was short"]
+
+
+def test_a_search_for_which_time_was_short_fails_nothing() -> None:
+    record = searched(Pretended(limit=0.1), time_s=12.0, step_s=5.0)
+    (knee,) = record.knees
+    assert (knee.rate, knee.unfit.startswith("did not fit: ")) == (None, True)
+    assert record.verdict == Verdict.PASSED
 
 
 def test_pods_that_nobody_decides_on_in_time_are_failures_and_are_removed() -> None:
