@@ -17,15 +17,17 @@ from kubedyno.client.errors import Unreachable
 from kubedyno.client.http import HttpTransport
 from kubedyno.kit import randomness
 
-Way = Literal["409", "429", "500", "reset", "lost answer"]
-"""How a write fails: by an answer, by a connection that breaks before the server has it, or after."""
+Way = Literal["409", "410", "429", "500", "reset", "lost answer"]
+"""How a request fails: by an answer, by a connection that breaks before the server has it, or after."""
 
-Verbs = Literal["reads", "writes"]
+Verbs = Literal["reads", "watches", "writes"]
 
 WAYS: tuple[Way, ...] = ("409", "429", "500", "reset", "lost answer")
+"""Those that a write may meet."""
 
 _ANSWERS = {
     "409": failing(409, "the object has been modified", reason="Conflict"),
+    "410": failing(410, "too old resource version", reason="Expired"),
     "429": failing(429, "too many requests", reason="TooManyRequests", headers={"Retry-After": "1"}),
     "500": failing(500, "etcdserver: leader changed", reason="InternalError"),
 }
@@ -55,7 +57,7 @@ class FaultProxy:
         return Access(server=f"https://127.0.0.1:{self._port}", ca_data=self._authority.pem)
 
     def fail(self, way: Way | None, *, share: float = 0.2, of: tuple[Verbs, ...] = ("writes",)) -> None:
-        """From now on a share of the writes, the reads (watches, too) or both fails that way; None: none."""
+        """From now on a share of these requests fails that way; None: none. Watches are reads, unless named."""
         for verbs in of:
             self._faults[verbs] = (way, share)
 
@@ -76,8 +78,11 @@ class FaultProxy:
         self._port = self.runner.addresses[0][1]
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
-        proceed = self._watch if request.query.get("watch") else self._forward
+        is_watch = bool(request.query.get("watch"))
+        proceed = self._watch if is_watch else self._forward
         way, share = self._faults.get("reads" if request.method == "GET" else "writes", (None, 0.0))
+        if is_watch:
+            way, share = self._faults.get("watches", (way, share))
         if way is None or self._rng.random() >= share:
             return await proceed(request)
         self.counts[way] += 1

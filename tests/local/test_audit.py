@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import itertools
 import multiprocessing
+import os
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ import msgspec
 import pytest
 from tests.faultproxy import FaultProxy, fault_proxy
 from tests.labs import lab_in_process
+from tests.processes import simulating, until_page
 from tests.worlds import until
 
 from kubedyno.client import kubeconfig
@@ -36,6 +38,7 @@ from kubedyno.workload.pacing import planned
 pytestmark = pytest.mark.local
 
 WITHIN_S = 90.0
+LEASE_S = 4
 _NUMBERS = itertools.count()
 
 
@@ -212,6 +215,64 @@ async def test_news_that_comes_late_makes_a_run_invalid(
     found, why = judge(Evidence(audit=audit.lines, findings=audit.findings))
     assert found == verdict
     assert ("watch lag p99" in why) == (verdict == Verdict.INVALID)
+
+
+@pytest.mark.parametrize(("is_gone", "verdict"), [(True, Verdict.INVALID), (False, Verdict.PASSED)])
+async def test_watches_that_had_to_list_again_make_a_run_invalid(
+    shared_lab: RunningLab, proxy: FaultProxy, verdict: Verdict, *, is_gone: bool
+) -> None:
+    kinds = (Followed(role="pod", resource=PODS, shows=lambda _: ()),)
+    async with (
+        Client.connect(proxy.access, clock=RealClock()) as client,
+        Auditor(shared_lab, client.clock) as auditor,
+        following(client, kinds) as followed,
+    ):
+        await auditor.begin()
+        proxy.fail("410" if is_gone else None, share=1.0, of=("watches",))
+        await proxy.go_away()
+        await proxy.come_back()
+        await asyncio.sleep(1.0)
+        proxy.fail(None, of=("watches",))
+        await asyncio.sleep(3.0)
+        audit = await auditor.end(recording=followed.recording())
+    found, why = judge(Evidence(audit=audit.lines, findings=audit.findings))
+    assert found == verdict
+    assert ("watch relists" in why) == (value(audit, "watch relists") > 0) == is_gone
+    assert value(audit, "watch streams cut") > 0
+
+
+@pytest.fixture
+async def beating_lab(tmp_path: Path) -> AsyncIterator[RunningLab]:
+    """A lab whose leases are short."""
+    folder = tmp_path / "lab"
+    async with lab_in_process(folder, scheduler="none", nodes=2, heartbeats=f"{LEASE_S}s") as lab:
+        yield lab
+
+
+async def test_kubelets_that_stood_still_and_kubelets_that_are_played_twice_are_called_out(
+    beating_lab: RunningLab, tmp_path: Path
+) -> None:
+    async def audited_for(seconds: float) -> Audit:
+        async with Auditor(beating_lab, RealClock()) as auditor:
+            await auditor.begin()
+            await asyncio.sleep(seconds)
+            return await auditor.end()
+
+    late, contested = "leases renewed too late", "nodes with two simulators"
+    audit = await audited_for(LEASE_S)
+    assert (value(audit, late), value(audit, contested)) == (0, 0)
+    time.sleep(1.5 * LEASE_S)  # noqa: ASYNC251, TID251 - the fault that is to be found
+    audit = await audited_for(LEASE_S)
+    assert (value(audit, late) > 0, value(audit, contested)) == (True, 0)
+    found, why = judge(Evidence(audit=audit.lines, findings=audit.findings))
+    assert (found, late in why) == (Verdict.INVALID, True)
+    env = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
+    with simulating(str(beating_lab.kubeconfig), env, "--lease-seconds", str(LEASE_S)) as (_, url):
+        await until_page(f"{url}/healthz")
+        audit = await audited_for(2.0 * LEASE_S)
+    assert value(audit, contested) == 2
+    found, why = judge(Evidence(audit=audit.lines, findings=audit.findings))
+    assert (found, contested in why) == (Verdict.INVALID, True)
 
 
 @pytest.mark.parametrize(("blocked_s", "verdict"), [(1.5, Verdict.INVALID), (0.0, Verdict.PASSED)])

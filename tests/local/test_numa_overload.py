@@ -12,18 +12,20 @@ from tests.trials import failed_checks, played_on
 from kubedyno.kube.resources import CLUSTER_ROLE_BINDINGS, NAMESPACES, NODE_RESOURCE_TOPOLOGIES, NODES
 from kubedyno.lab.starting import RunningLab
 from kubedyno.measure.records import Verdict
-from kubedyno.scenarios.numa import framework, matching, scales
+from kubedyno.scenarios.numa import framework, scales
 from kubedyno.scenarios.numa.apiserver_latency import apiserver_latency
 from kubedyno.scenarios.numa.apiserver_overload import apiserver_overload
 from kubedyno.scenarios.numa.scheduler_latency import scheduler_latency
 from kubedyno.scenarios.numa.sweep import sweep
+
+from .conftest import User
 
 pytestmark = pytest.mark.local
 
 
 @pytest.fixture(scope="module")
 async def plugins(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RunningLab]:
-    wanted = matching.settings({"cache": "passthrough"})["plugins"]
+    wanted = scales.settings_of_both({"cache": "passthrough"})["plugins"]
     settings = {"plugins": {path.removeprefix("plugins."): value for path, value in wanted.items()}}
     folder = tmp_path_factory.mktemp("performance") / "lab"
     async with lab_in_process(folder, scheduler="plugins", settings=settings, audit_log=True) as lab:
@@ -92,12 +94,38 @@ async def test_without_awareness_the_plugin_is_not_there(tmp_path: Path) -> None
     assert record.verdict in {Verdict.PASSED, Verdict.INVALID}
 
 
-async def test_a_sweep_at_toy_scale_has_a_row_for_every_case(plugins: RunningLab, tmp_path: Path) -> None:
+async def test_a_sweep_over_two_scales_has_a_row_for_every_case(plugins: RunningLab, tmp_path: Path) -> None:
     record = await played_on(
-        plugins, sweep, tmp_path, scales="toy", pod_rates="5", request_rates="20", step_s=1, budget_s=30, patience_s=5
+        plugins,
+        sweep,
+        tmp_path,
+        scales="toy,small",
+        pod_rates="5",
+        request_rates="20",
+        step_s=1,
+        budget_s=110,
+        patience_s=5,
     )
     assert (failed_checks(record), record.violations) == ([], ())
-    rows = {(one.case, one.aware) for one in record.curves} | {(one.case, one.aware) for one in record.knees}
-    assert rows == {(case.name, aware) for case in framework.CASES for aware in (False, True)}
+    rows = {(one.scale, one.case, one.aware) for one in (*record.curves, *record.knees)}
+    assert rows == {
+        (scale, case.name, aware) for scale in ("toy", "small") for case in framework.CASES for aware in (False, True)
+    }
     assert all(one.rate is not None or one.unfit.startswith("did not fit") for one in record.knees)
+    assert {one.scale for one in record.knees if one.steps} == {"toy", "small"}
+    assert {framework.ASIDE_NOTE in one.note for one in record.curves if one.n and not one.aware} == {True}
+    assert {(one.scale, one.nodes) for one in record.curves if one.n} == {("toy", 10), ("small", 100)}
     assert await left(plugins) == []
+
+
+@pytest.mark.long
+def test_the_price_of_replicas_stands_on_one_page(user: User) -> None:
+    user.run(
+        *("run", "numa/scheduler-latency", "--engine", "local", "--scheduler", "plugins", "--ha", "none,stacked"),
+        *("-p", "rates=10", "-p", "over_s=5"),
+    )
+    (page,) = (user.home / "runs").glob("*/index.html")
+    text = page.read_text()
+    assert "schedulers plugins, plugins (stacked)" in text
+    assert "Price of HA" in text
+    assert "three processes on one machine stand for three machines" in text

@@ -77,7 +77,7 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def assign(document: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
-    """The document with `value` at a dotted path; a number in the path is an index of a list.
+    """The document with `value` at a dotted path; a number in the path is an index of a list, which a 0 begins.
 
     A key that is there and has dots itself (`Job.batch`) is found.
     """
@@ -95,8 +95,10 @@ def _split(document: Mapping[str, Any], path: str) -> tuple[str, str]:
 
 
 def _assigned(below: Any, path: str, value: Any, whole: str) -> Any:
+    index, _, rest = path.partition(".")
+    if below is None and index == "0":
+        below = []
     if isinstance(below, list):
-        index, _, rest = path.partition(".")
         if not index.isdigit() or int(index) > len(below):
             raise UsageError(f"--set ...{whole}: {index!r} is no index of a list of {len(below)}")
         items = [*below] if int(index) < len(below) else [*below, {}]

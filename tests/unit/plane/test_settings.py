@@ -162,6 +162,7 @@ def test_numbers_in_a_path_are_indexes_of_lists() -> None:
     assert assign(document, "profiles.2.schedulerName", "new")["profiles"][2] == {"schedulerName": "new"}
     assert assign(document, "names.0", "y")["names"] == ["y"]
     assert assign(document, "names.1", "y")["names"] == ["x", "y"]
+    assert assign(document, "others.0.name", "new")["others"] == [{"name": "new"}]
     assert lookup(changed, "profiles.1.schedulerName") == "c"
 
 

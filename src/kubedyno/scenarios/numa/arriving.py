@@ -82,7 +82,9 @@ class Arrivals:
         )
 
     async def _submit(self, count: int, over_s: float) -> Workloads:
-        return await self._lab.submit(scales.pod(self._numbers.name()), count=count, over_s=over_s)
+        profile = self._cluster.profile
+        shape = scales.pod(self._numbers.name(), spec={"schedulerName": profile} if profile else {})
+        return await self._lab.submit(shape, count=count, over_s=over_s)
 
     def _samples(self, pods: Workloads) -> tuple[float, ...]:
         return self._lab.latencies(pods, since="created", until="scheduled")

@@ -32,6 +32,8 @@ _MEMORY: Final = "256Gi"
 _FILLED: Final = 0.9
 """The part of a cluster that a load may fill: a full one would measure something else."""
 _PLUGIN: Final = "plugins.profiles.0.plugins.multiPoint.enabled.1.name"
+_UNAWARE: Final = "kubedyno-unaware"
+_SECOND: Final = "profiles.1"
 _HARMLESS: Final = "NodeName"
 """A plugin that every scheduler has anyway, named in the place of the one for NUMA zones."""
 
@@ -44,6 +46,8 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     """Of its nodes."""
     aware: bool = True
     ha: bool = False
+    profile: str = ""
+    """Of the scheduler, that pods ask for; empty: its usual one."""
     note: str = ""
     """What stands for whom here."""
 
@@ -64,6 +68,23 @@ def settings(parameters: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     if not parameters.get("aware", True):
         wanted = {"plugins": {**wanted["plugins"], _PLUGIN: _HARMLESS}}
     return wanted
+
+
+def settings_of_both(parameters: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Settings for trials that are aware and unaware in turn: a second profile that lacks the plugin for NUMA zones.
+
+    All profiles of a kube-scheduler must order their queues alike, so Coscheduling is in both.
+    """
+    second = {
+        "schedulerName": _UNAWARE,
+        "plugins.multiPoint.enabled.0.name": "Coscheduling",
+        "plugins.queueSort.enabled.0.name": "Coscheduling",
+        "plugins.queueSort.disabled.0.name": "*",
+        "pluginConfig.0.name": "Coscheduling",
+        "pluginConfig.0.args.permitWaitingTimeSeconds": "10",
+    }
+    both = {f"plugins.{_SECOND}.{path}": value for path, value in second.items()}
+    return {"plugins": {**matching.settings(parameters)["plugins"], **both}}
 
 
 def parsed(text: str) -> tuple[Scale, ...]:
@@ -130,13 +151,23 @@ def described(lab: Lab, cluster: Cluster) -> Cluster:
         framework.HA_NOTE if cluster.ha else "",
         "" if cluster.aware or _is_hollow(lab) else _unaware(lab),
     ]
-    return msgspec.structs.replace(cluster, note="; ".join(filter(None, notes)))
+    profile = _UNAWARE if not cluster.aware and _has_second(lab) else ""
+    return msgspec.structs.replace(cluster, profile=profile, note="; ".join(filter(None, notes)))
 
 
 def _unaware(lab: Lab) -> str:
     """What it means here that nobody is aware of zones."""
-    known = {} if lab.spec is None else lab.spec.settings.get("plugins", {})
-    return framework.UNLOADED_NOTE if _PLUGIN.partition(".")[2] in known else framework.UNTOLD_NOTE
+    if _has_second(lab):
+        return framework.ASIDE_NOTE
+    return framework.UNLOADED_NOTE if _PLUGIN.partition(".")[2] in _settings(lab) else framework.UNTOLD_NOTE
+
+
+def _has_second(lab: Lab) -> bool:
+    return _settings(lab).get(f"{_SECOND}.schedulerName") == _UNAWARE
+
+
+def _settings(lab: Lab) -> Mapping[str, str]:
+    return {} if lab.spec is None else lab.spec.settings.get("plugins", {})
 
 
 def is_embedded(lab: Lab) -> bool:

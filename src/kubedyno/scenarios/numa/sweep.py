@@ -20,7 +20,6 @@ from kubedyno.scenarios.numa import (
     framework,
     kubelet_overload,
     loading,
-    matching,
     requesting,
     scheduler_overload,
 )
@@ -57,7 +56,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return _STEPS_AT_LEAST * (self.step_s + _BESIDE_STEP_S)
 
 
-@scenario("numa/sweep", tags=("numa", "performance", "overload"), needs=("numa",), settings=matching.settings)
+@scenario("numa/sweep", tags=("numa", "performance", "overload"), needs=("numa",), settings=sizes.settings_of_both)
 async def sweep(
     lab: Lab,
     *,
@@ -70,7 +69,8 @@ async def sweep(
 ) -> None:
     """All cases of latency and overload, aware of NUMA zones and not, on one size of cluster after another.
 
-    Unaware, nothing is exported; the scheduler is the same, and finds no zones to heed.
+    Unaware, nothing is exported, and pods of a real scheduler go by a profile without the plugin; the reference
+    scheduler is the same, and finds no zones to heed.
 
     Parameters:
         budget_s: what all of it may take; what does not fit is said in its row
