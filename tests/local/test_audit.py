@@ -5,6 +5,7 @@ import contextlib
 import itertools
 import multiprocessing
 import os
+import signal
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -33,6 +34,7 @@ from kubedyno.model.settings import Evidence as Shown
 from kubedyno.plane.health import Prober
 from kubedyno.plane.settings import with_flags
 from kubedyno.schedulers import SCHEDULERS
+from kubedyno.sim import mounting
 from kubedyno.workload.pacing import planned
 
 pytestmark = pytest.mark.local
@@ -261,7 +263,10 @@ async def test_kubelets_that_stood_still_and_kubelets_that_are_played_twice_are_
     late, contested = "leases renewed too late", "nodes with two simulators"
     audit = await audited_for(LEASE_S)
     assert (value(audit, late), value(audit, contested)) == (0, 0)
-    time.sleep(1.5 * LEASE_S)  # noqa: ASYNC251, TID251 - the fault that is to be found
+    kubelets = beating_lab.supervisor.processes[mounting.NAME]
+    os.kill(kubelets.pid, signal.SIGSTOP)
+    await asyncio.sleep(1.5 * LEASE_S)
+    os.kill(kubelets.pid, signal.SIGCONT)
     audit = await audited_for(LEASE_S)
     assert (value(audit, late) > 0, value(audit, contested)) == (True, 0)
     found, why = judge(Evidence(audit=audit.lines, findings=audit.findings))
