@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import yaml
 
 from kubedyno.kit.errors import ProgramError, UsageError
 from kubedyno.kit.nearest import suggestion
@@ -74,6 +75,16 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
         both = isinstance(below, Mapping) and isinstance(value, Mapping)
         result[key] = merged(below, value) if both and isinstance(below, Mapping) else value
     return result
+
+
+def typed(path: str, text: str) -> Any:
+    """The value that a text means in a configuration file: YAML, so that numbers are numbers."""
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise UsageError(
+            f"--set ...{path}={text}: this is no value of YAML; write it in quotes: '\"{text}\"'"
+        ) from error
 
 
 def assign(document: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:

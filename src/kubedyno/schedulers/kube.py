@@ -16,7 +16,7 @@ from kubedyno.plane.component import Component, File, Probe, flags
 from kubedyno.plane.controlplane import ADMIN
 from kubedyno.plane.identities import Identity
 from kubedyno.plane.ports import LOOPBACK
-from kubedyno.plane.settings import assign, lookup, merged
+from kubedyno.plane.settings import assign, lookup, merged, typed
 from kubedyno.plane.site import Site
 from kubedyno.schedulers import native
 from kubedyno.schedulers.dialects.kube import KUBE
@@ -91,7 +91,7 @@ class KubeScheduler:
             config,
         )
         for path, text in site.settings.get(self.name, {}).items():
-            document = assign(document, path, yaml.safe_load(text))
+            document = assign(document, path, typed(path, text))
         return document
 
     def components(self, site: Site, *, after: tuple[str, ...], config: Mapping[str, Any]) -> tuple[Component, ...]:

@@ -177,6 +177,10 @@ def test_without_a_command_the_help_is_shown(kubedyno: Kubedyno) -> None:
             ("up", "--dry-run", "--engine", "local", "--set", "bindr.qps=1", "--scheduler", "kai"),
             "--set bindr....: this lab has no component 'bindr'; did you mean 'binder'?",
         ),
+        (
+            ("up", "--dry-run", "--engine", "local", "--set", "kube-scheduler.parallelism=*"),
+            "--set ...parallelism=*: this is no value of YAML; write it in quotes: '\"*\"'",
+        ),
         (("up", "--feature-gates", "A"), "--feature-gates A: write it as Gate=true or Gate=false"),
         (("up", "--scheduler-config", "none.yaml"), "--scheduler-config none.yaml: No such file or directory"),
         (("down",), "there is no lab: `kubedyno up` makes one"),

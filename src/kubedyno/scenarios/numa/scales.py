@@ -79,7 +79,7 @@ def settings_of_both(parameters: Mapping[str, Any]) -> dict[str, dict[str, str]]
         "schedulerName": _UNAWARE,
         "plugins.multiPoint.enabled.0.name": "Coscheduling",
         "plugins.queueSort.enabled.0.name": "Coscheduling",
-        "plugins.queueSort.disabled.0.name": "*",
+        "plugins.queueSort.disabled.0.name": '"*"',
         "pluginConfig.0.name": "Coscheduling",
         "pluginConfig.0.args.permitWaitingTimeSeconds": "10",
     }

@@ -14,7 +14,7 @@ from kubedyno.plane.component import Component, File, Probe, flags
 from kubedyno.plane.controlplane import ADMIN
 from kubedyno.plane.identities import Authority, Identity
 from kubedyno.plane.ports import LOOPBACK
-from kubedyno.plane.settings import assign, merged
+from kubedyno.plane.settings import assign, merged, typed
 from kubedyno.plane.site import Site
 from kubedyno.plane.webhooks import Hook, Webhooks
 
@@ -158,5 +158,5 @@ def _configuration(site: Site, ports: Mapping[str, int], config: Mapping[str, An
         config,
     )
     for path, text in site.settings.get(NAME, {}).items():
-        document = assign(document, path, yaml.safe_load(text))
+        document = assign(document, path, typed(path, text))
     return document
