@@ -111,6 +111,8 @@ def test_a_sweep_runs_all_cases_and_grows_the_cluster() -> None:
     missing = [one for one in record.curves if not one.n]
     assert {(one.case, one.note) for one in missing} == {("API server latency", f"not applicable: {EMBEDDED}")}
     assert measured(record).keys() >= {"time to 100 nodes from 10", "time until 100 exporters had written"}
+    # A search begins where the latency case has shown that the limits are kept.
+    assert {one.rate for one in record.curves if one.case == framework.SCHEDULER_OVERLOAD.name} == {5.0, 10.0}
 
 
 @pytest.mark.usefixtures("few_rates")

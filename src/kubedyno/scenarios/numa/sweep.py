@@ -4,7 +4,7 @@ The cluster grows from size to size. On each size all cases run without awarenes
 Every case gets an equal part of the time that is left; what does not fit is a row that says so.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 import msgspec
@@ -26,6 +26,8 @@ from kubedyno.scenarios.numa import (
 from kubedyno.scenarios.numa import scales as sizes
 from kubedyno.scenarios.numa.arriving import Admissions, Arrivals, Numbers, Times
 from kubedyno.scenarios.numa.framework import PerformanceCase
+from kubedyno.scenarios.numa.loading import Taken
+from kubedyno.scenarios.numa.matching import Cache
 from kubedyno.scenarios.numa.scales import Cluster
 from kubedyno.scenarios.parameters import Seconds
 
@@ -62,6 +64,7 @@ async def sweep(
     *,
     budget_s: Seconds = 5400.0,
     scales: str = "toy,small",
+    cache: Cache = "passthrough",
     pod_rates: str = "5,20,50",
     request_rates: str = "50,200",
     step_s: Seconds = 5.0,
@@ -75,11 +78,13 @@ async def sweep(
     Parameters:
         budget_s: what all of it may take; what does not fit is said in its row
         scales: sizes of the cluster, with commas between: toy, small, medium, large, huge
+        cache: how NodeResourceTopologyMatch knows the zones; without a meaning for others
         pod_rates: arriving pods a second of the latency case, with commas between
         request_rates: requests a second of the latency case, with commas between
         step_s: how long each rate is kept up
         patience_s: how long is waited for the last pods of a step
     """
+    del cache  # the lab was started with it
     wanted = sizes.parsed(scales)
     plan = Plan(
         pod_rates=loading.rates_of(pod_rates, name="pod_rates"),
@@ -102,8 +107,8 @@ class Sweep:
         self._jobs_left = rounds * sum(not self._not_applicable(case) for case in framework.CASES)
         self._numbers = Numbers()
         self._node_s = _NODE_S
-        self._knees: dict[tuple[str, bool], float] = {}
-        """The last good rates, where the next size begins."""
+        self._begin_at: dict[tuple[str, bool], float] = {}
+        """Where to look for a knee first, by case and awareness: at a rate that was good on this size or the last."""
 
     @property
     def left_s(self) -> float:
@@ -189,7 +194,8 @@ class Sweep:
 
     async def _scheduler_latency(self, cluster: Cluster, time_s: float) -> None:
         load = Arrivals(self._lab, cluster, framework.SCHEDULER_LATENCY, self._times, numbers=self._numbers)
-        await loading.draw(self._lab, cluster, load, self._plan.pod_rates, time_s=time_s)
+        taken = await loading.draw(self._lab, cluster, load, self._plan.pod_rates, time_s=time_s)
+        self._begin_near(taken, framework.SCHEDULER_OVERLOAD, cluster, slo_s=scheduler_overload.SLO_S)
 
     async def _apiserver_latency(self, cluster: Cluster, time_s: float) -> None:
         async with requesting.mixing(self._lab, cluster) as mix:
@@ -200,7 +206,8 @@ class Sweep:
                 over_s=self._plan.step_s,
                 slo_s=apiserver_latency.SLO_S,
             )
-            await loading.draw(self._lab, cluster, load, self._plan.request_rates, time_s=time_s)
+            taken = await loading.draw(self._lab, cluster, load, self._plan.request_rates, time_s=time_s)
+        self._begin_near(taken, framework.API_SERVER_OVERLOAD, cluster, slo_s=apiserver_latency.SLO_S)
 
     async def _apiserver_overload(self, cluster: Cluster, time_s: float) -> None:
         slo_s = apiserver_latency.SLO_S
@@ -227,10 +234,16 @@ class Sweep:
             time_s=time_s,
             step_s=self._plan.step_s + _BESIDE_STEP_S,
         )
-        begin = min(load.most, self._knees.get(key, start))
+        begin = min(load.most, self._begin_at.get(key, start))
         found = await loading.search(self._lab, cluster, load, start=begin, goal=Goal(slo_s=slo_s), effort=effort)
         if found.rate is not None:
-            self._knees[key] = found.rate / effort.factor
+            self._begin_at[key] = found.rate / effort.factor
+
+    def _begin_near(self, taken: Sequence[Taken], case: PerformanceCase, cluster: Cluster, *, slo_s: float) -> None:
+        """What its latency case has shown spares a search the rates that are far from the knee."""
+        good = [one.rate for one in taken if not one.errors and one.p99_s is not None and one.p99_s <= slo_s]
+        if taken:
+            self._begin_at[case.name, cluster.aware] = max(good) if good else min(one.rate for one in taken) / 2
 
     # What is said.
 
