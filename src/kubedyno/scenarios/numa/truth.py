@@ -111,7 +111,7 @@ def why_waiting(pod: Object) -> str:
         return _UNSAID
     known = [words for words in _WORDS if words in told]
     short = sorted({f"Insufficient {part.split(' ')[0].rstrip(',.')}" for part in told.split("Insufficient ")[1:]})
-    return ", ".join((*known, *short)) or told.partition(".")[0]
+    return ", ".join((*known, *short)) or told.partition(". ")[0].rstrip(".")
 
 
 def unsound(pods: Iterable[Object]) -> list[str]:
