@@ -67,9 +67,11 @@ ON_OVER_RESERVE: dict[str, tuple[str, ...]] = {
 
 
 @contextlib.asynccontextmanager
-async def lab_with(folder: Path, cache: str, **options: Any) -> AsyncIterator[RunningLab]:
+async def lab_with(
+    folder: Path, cache: str, *, scoring: str = "LeastAllocated", **options: Any
+) -> AsyncIterator[RunningLab]:
     """A lab whose plugin has that cache; its settings are those of `numa/wrong-node`, which are all that any needs."""
-    needed = wrong_node.settings({"cache": cache, "scoring": "LeastAllocated"})["plugins"]
+    needed = wrong_node.settings({"cache": cache, "scoring": scoring})["plugins"]
     settings = {"plugins": {path.removeprefix("plugins."): value for path, value in needed.items()}}
     async with lab_in_process(
         folder / "lab", scheduler="plugins", settings=settings, heartbeats=kubelet_down.heartbeats, **options
@@ -132,6 +134,16 @@ async def test_a_cache_that_discards_reserved_nodes_believes_old_reports_too(
 ) -> None:
     record = await played_with(discard_reserved, "numa/stale", "discard-reserved", tmp_path)
     assert findings(record) == (BELIEVED.format("discard-reserved"),)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("scoring", ["MostAllocated", "BalancedAllocation", "LeastNUMANodes"])
+async def test_every_strategy_chooses_as_the_oracle_does(scoring: str, tmp_path: Path) -> None:
+    async with lab_with(tmp_path, "passthrough", scoring=scoring) as lab:
+        scenario = SCENARIOS.get("numa/wrong-node")
+        record = await played_on(lab, scenario, tmp_path, cache="passthrough", scoring=scoring, deadly=False)
+    expect_passed(record, {})
+    assert "with true reports a node of the highest score is chosen" in {check.name for check in record.checks}
 
 
 @pytest.mark.long
