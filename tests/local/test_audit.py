@@ -27,7 +27,7 @@ from kubedyno.lab.effective import effective_settings
 from kubedyno.lab.judging import Evidence, judge
 from kubedyno.lab.starting import RunningLab
 from kubedyno.measure.audit import Audit
-from kubedyno.measure.following import following
+from kubedyno.measure.following import Following, following
 from kubedyno.measure.records import Finding, Verdict
 from kubedyno.model.lifecycles import Followed
 from kubedyno.model.settings import Evidence as Shown
@@ -200,17 +200,24 @@ async def proxy(shared_lab: RunningLab, tmp_path: Path) -> AsyncIterator[FaultPr
         yield running
 
 
+@contextlib.asynccontextmanager
+async def audited_behind(proxy: FaultProxy, lab: RunningLab) -> AsyncIterator[tuple[Auditor, Following]]:
+    """An auditor of the lab, and a recording of its pods that goes through the proxy."""
+    kinds = (Followed(role="pod", resource=PODS, shows=lambda _: ()),)
+    async with (
+        Client.connect(proxy.access, clock=RealClock()) as client,
+        Auditor(lab, client.clock) as auditor,
+        following(client, kinds) as followed,
+    ):
+        yield auditor, followed
+
+
 @pytest.mark.parametrize(("delay_s", "verdict"), [(2.5, Verdict.INVALID), (0.0, Verdict.PASSED)])
 async def test_news_that_comes_late_makes_a_run_invalid(
     shared_lab: RunningLab, proxy: FaultProxy, delay_s: float, verdict: Verdict
 ) -> None:
     proxy.watch_delay_s = delay_s
-    kinds = (Followed(role="pod", resource=PODS, shows=lambda _: ()),)
-    async with (
-        Client.connect(proxy.access, clock=RealClock()) as client,
-        Auditor(shared_lab, client.clock) as auditor,
-        following(client, kinds) as followed,
-    ):
+    async with audited_behind(proxy, shared_lab) as (auditor, followed):
         await auditor.begin()
         await asyncio.sleep(4.0)
         audit = await auditor.end(recording=followed.recording())
@@ -223,12 +230,7 @@ async def test_news_that_comes_late_makes_a_run_invalid(
 async def test_watches_that_had_to_list_again_make_a_run_invalid(
     shared_lab: RunningLab, proxy: FaultProxy, verdict: Verdict, *, is_gone: bool
 ) -> None:
-    kinds = (Followed(role="pod", resource=PODS, shows=lambda _: ()),)
-    async with (
-        Client.connect(proxy.access, clock=RealClock()) as client,
-        Auditor(shared_lab, client.clock) as auditor,
-        following(client, kinds) as followed,
-    ):
+    async with audited_behind(proxy, shared_lab) as (auditor, followed):
         await auditor.begin()
         proxy.fail("410" if is_gone else None, share=1.0, of=("watches",))
         await proxy.go_away()

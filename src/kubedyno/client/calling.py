@@ -114,17 +114,9 @@ class Caller:
         while True:
             if self._limiter is not None:
                 await self._take_token(self._limiter)
-            self.counts.requests += 1
             try:
-                response = await self.transport.request(
-                    method,
-                    path,
-                    query=query,
-                    body=body,
-                    content_type=content_type,
-                    accept=accept,
-                    timeout_s=timeout_s,
-                    user_agent=self._agent,
+                response = await self.request_raw(
+                    method, path, query=query, body=body, content_type=content_type, accept=accept, timeout_s=timeout_s
                 )
             except Unreachable as failure:
                 delay_s = retrying.after_failure(failure, attempt=attempt)

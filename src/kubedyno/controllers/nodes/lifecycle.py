@@ -47,7 +47,7 @@ class _Allowance(msgspec.Struct):
         return True
 
 
-class _Look(msgspec.Struct):
+class _Look(msgspec.Struct, frozen=True):
     """The last look at a node: while neither it nor its lease changes, only time can make it lost."""
 
     node: Object
