@@ -235,7 +235,9 @@ class Sweep:
             step_s=self._plan.step_s + _BESIDE_STEP_S,
         )
         begin = min(load.most, self._begin_at.get(key, start))
-        found = await loading.search(self._lab, cluster, load, start=begin, goal=Goal(slo_s=slo_s), effort=effort)
+        found = await loading.search(
+            self._lab, cluster, load, start=begin, goal=Goal(slo_s=slo_s), effort=effort, is_checked=False
+        )
         if found.rate is not None:
             self._begin_at[key] = found.rate / effort.factor
 
