@@ -6,6 +6,7 @@ from typing import Any, Literal
 from kubedyno.kube.gotemplate.built_ins import BUILT_IN_NAMES, built_ins
 from kubedyno.kube.gotemplate.executing import Execution, Source
 from kubedyno.kube.gotemplate.functions import Functions
+from kubedyno.kube.gotemplate.mentioning import mentioned
 from kubedyno.kube.gotemplate.parsing import Trees, parse
 from kubedyno.kube.gotemplate.problems import Limits, TemplateError
 
@@ -42,6 +43,11 @@ class Template:
         functions = functions or {}
         trees = parse(name, text, BUILT_IN_NAMES | functions.keys())
         return cls(Source(name, text), trees, functions, missing_key, limits or Limits())
+
+    @property
+    def mentions(self) -> frozenset[str]:
+        """Names of the fields of its data that it may read."""
+        return frozenset(name for nodes in self._trees.values() for name in mentioned(nodes))
 
     def render(self, data: Any, functions: Functions | None = None, *, name: str | None = None) -> str:
         """What it prints for the data: JSON's types, whole numbers as Go's int, `Number` for a `json.Number`.

@@ -194,3 +194,19 @@ def test_whatever_stands_there_is_rendered_or_refused(text: str, data: Any) -> N
         assert isinstance(rendered(text, data, limits=Limits(steps=1000)), str)
     except TemplateError as error:
         assert str(error).startswith("template: t")  # noqa: PT017 - both ends are right
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("name: {{.Name}} .NotThis", {"Name"}),
+        ("{{$n := print .First 5}}{{print $n .Nodes}}", {"First", "Nodes"}),
+        ("{{if and .A (eq $.B 1)}}{{.C}}{{else}}{{.D}}{{end}}", {"A", "B", "C", "D"}),
+        ("{{range .Items}}{{.}}{{end}}", {"Items"}),
+        ('{{printf "%.Nothing" .X}}{{/* .Comment */}}{{`{{.Raw}}`}}', {"X"}),
+        ("{{.A.B}}", {"A"}),
+        ('{{define "part"}}{{.Y}}{{end}}{{template "part" .Z}}', {"Y", "Z"}),
+    ],
+)
+def test_a_template_tells_which_fields_it_may_read(text: str, names: set[str]) -> None:
+    assert Template.parsed("t", text).mentions == names
