@@ -103,7 +103,7 @@ def lab_spec(
 
     from kubedyno.lab import spec as specs
     from kubedyno.plane import settings as plane_settings
-    from kubedyno.sim.kubelet.plans import short_lived_s
+    from kubedyno.sim.kubelet.plans import job_times
 
     return specs.check(
         specs.LabSpec(
@@ -124,7 +124,7 @@ def lab_spec(
             ha=ha,  # type: ignore[arg-type] # checked by specs.check
             stages=tuple(str(path.absolute()) for path in stages),
             cluster_stages=cluster_stages,
-            short_lived_s=short_lived_s(os.environ),
+            job_times=job_times(os.environ),
             operators=specs.parse_operators(operators),
             bin_dir=str(bin_dir.absolute()) if bin_dir else None,
             debug=bool(click.get_current_context().find_root().params.get("debug")),

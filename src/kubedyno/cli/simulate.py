@@ -51,7 +51,8 @@ def command(
     """Simulate the nodes of a cluster, in the foreground.
 
     Labs start this by themselves. Beside a cluster, or in it as a deployment, any number of them share its nodes by
-    `--shards`. CL2_JOB_RUNNING_TIME_MS in the environment is how long pods labelled `job-type: short-lived` work.
+    `--shards`. CL2_JOB_RUNNING_TIME_MS and CL2_LONG_JOB_RUNNING_TIME_MS in the environment are how long pods labelled
+    `job-type: short-lived` and `long-running` work.
     """
     import os
     import socket
@@ -61,7 +62,7 @@ def command(
     from kubedyno.client import kubeconfig as kubeconfigs
     from kubedyno.kit import tasks
     from kubedyno.kit.errors import UsageError
-    from kubedyno.sim.kubelet.plans import short_lived_s
+    from kubedyno.sim.kubelet.plans import job_times
     from kubedyno.sim.podresources.sockets import socket_of
     from kubedyno.sim.serving import Endpoint, simulate_beside
     from kubedyno.sim.simulating import Simulation
@@ -78,7 +79,7 @@ def command(
     simulation = Simulation(
         seed=seed,
         lease_s=lease_seconds,
-        short_lived_s=short_lived_s(os.environ),
+        job_times=job_times(os.environ),
         shards=shards,
         member=f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}",
         stages=stages,

@@ -143,7 +143,7 @@ def _kubelets(spec: LabSpec, site: Site, after: tuple[str, ...]) -> tuple[Compon
             seed=spec.seed,
             stages=stages,
             cluster_stages=spec.cluster_stages,
-            short_lived_s=spec.short_lived_s,
+            job_times=spec.job_times,
             after=after,
         )
         return (simulator,)
@@ -168,7 +168,7 @@ def _simulation(spec: LabSpec, site: Site) -> tuple[Activity, ...]:
     simulation = Simulation(
         seed=spec.seed,
         lease_s=site.profile.lease_s,
-        short_lived_s=spec.short_lived_s,
+        job_times=spec.job_times,
         kubelets=own,
         stages=stages,
         cluster_stages=spec.cluster_stages,

@@ -13,7 +13,7 @@ from kubedyno.lab import operating
 from kubedyno.plane.site import PROFILES, HighAvailability, with_heartbeats
 from kubedyno.schedulers import SCHEDULERS
 from kubedyno.sim import limits, pools
-from kubedyno.sim.kubelet.plans import SHORT_LIVED_S
+from kubedyno.sim.kubelet.plans import USUAL_TIMES, JobTimes
 
 ENGINES = ("embedded", "local")
 TIMES = ("real", "virtual")
@@ -55,8 +55,8 @@ class LabSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Stage files to play by; none: KWOK gets our own set, and the builtin kubelet needs none."""
     cluster_stages: bool = False
     """The builtin kubelet plays by the Stage objects of the cluster."""
-    short_lived_s: float = SHORT_LIVED_S
-    """How long pods labelled `job-type: short-lived` work on our own kubelets."""
+    job_times: JobTimes = USUAL_TIMES
+    """How long pods work on our own kubelets by the label `job-type`."""
     operators: tuple[str, ...] = OPERATORS
     """The simulated operators."""
     scheduler_config: Mapping[str, Any] = {}

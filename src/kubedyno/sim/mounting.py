@@ -10,7 +10,7 @@ from kubedyno.plane.component import OWN_ARGS, OWN_PROGRAM, Component, Probe, fl
 from kubedyno.plane.identities import Identity
 from kubedyno.plane.ports import LOOPBACK
 from kubedyno.plane.site import Site
-from kubedyno.sim.kubelet.plans import SHORT_LIVED_S, SHORT_LIVED_VARIABLE
+from kubedyno.sim.kubelet.plans import JobTimes
 from kubedyno.sim.kubelet.sending import MANAGER
 from kubedyno.sim.serving import Endpoint, serving
 from kubedyno.sim.simulating import Instruments, Simulation, simulate
@@ -53,10 +53,10 @@ def simulator(
     seed: int,
     stages: Sequence[Path],
     cluster_stages: bool,
-    short_lived_s: float,
+    job_times: JobTimes,
     after: tuple[str, ...],
 ) -> Component:
-    """A process of its own, as KWOK is one; `short_lived_s` is how long short-lived pods work."""
+    """A process of its own, as KWOK is one; `job_times` is how long pods work by their label `job-type`."""
     port = site.draw_port()
     return Component(
         name=NAME,
@@ -77,7 +77,7 @@ def simulator(
             *(f"--stages={path}" for path in stages),
             *(("--cluster-stages",) if cluster_stages else ()),
         ),
-        env={} if short_lived_s == SHORT_LIVED_S else {SHORT_LIVED_VARIABLE: f"{short_lived_s * 1000:g}"},
+        env=job_times.environment,
         ports={"metrics": port},
         ready=Probe(url=f"http://{LOOPBACK}:{port}/healthz"),
         after=after,

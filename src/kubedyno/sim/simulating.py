@@ -24,7 +24,7 @@ from kubedyno.sim.exporters.views import OwnViews
 from kubedyno.sim.kubelet.electing import shard_sets, taking_part
 from kubedyno.sim.kubelet.fleet import Fleet
 from kubedyno.sim.kubelet.lag import Lag
-from kubedyno.sim.kubelet.plans import SHORT_LIVED_S
+from kubedyno.sim.kubelet.plans import USUAL_TIMES, JobTimes
 from kubedyno.sim.kubelet.playing import play_kubelets
 from kubedyno.sim.kubelet.sharding import shard_of
 from kubedyno.sim.nodepools.reconciling import reconcile_node_pools
@@ -39,8 +39,8 @@ class Simulation(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
     lease_s: int = 40
     """Duration of the nodes' leases; 0: none."""
-    short_lived_s: float = SHORT_LIVED_S
-    """How long pods labelled `job-type: short-lived` work."""
+    job_times: JobTimes = USUAL_TIMES
+    """How long pods work by their label `job-type`."""
     kubelets: bool = True
     """Whether kubelets are played here; else somebody else does, and we supply what they leave out."""
     stages: tuple[Path, ...] = ()
@@ -166,7 +166,7 @@ async def _play(
                 fleet=instruments.fleet,
                 manages=manages,
                 left_alone=left_alone,
-                short_lived_s=simulation.short_lived_s,
+                job_times=simulation.job_times,
             )
             group.create_task(kubelets, name="kubelets")
             if simulation.pod_resources is not None:

@@ -15,27 +15,50 @@ from kubedyno.sim import marks
 from kubedyno.sim.kubelet.settings import KubeletSettings
 
 JOB_TYPE: Final = "job-type"
-"""Label of a pod; with the value `short-lived` it works for a while by itself, as ClusterLoader2's examples expect."""
-SHORT_LIVED: Final = "short-lived"
-SHORT_LIVED_S: Final = 30.0
-"""How long such pods work unless the caller says otherwise."""
-SHORT_LIVED_VARIABLE: Final = "CL2_JOB_RUNNING_TIME_MS"
-"""Of the environment, as ClusterLoader2's jobs are told: milliseconds."""
+"""Label of a pod; with some values it works for a while by itself, as ClusterLoader2's examples expect."""
 
 _MAX_EXIT_CODE: Final = 255
 
 
-def short_lived_s(env: Mapping[str, str]) -> float:
-    """How long short-lived pods work as the environment says it; UsageError where it says no number."""
-    text = env.get(SHORT_LIVED_VARIABLE)
-    if not text:
-        return SHORT_LIVED_S
+class JobTimes(msgspec.Struct, frozen=True):
+    """How long pods work by that label, in seconds; milliseconds in the environment, as ClusterLoader2 is told."""
+
+    short_lived_s: float = 30.0
+    long_running_s: float = 3600.0
+
+    def of(self, job_type: str | None) -> float | None:
+        """For a value of the label; None: it says nothing."""
+        return {"short-lived": self.short_lived_s, "long-running": self.long_running_s}.get(job_type or "")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that say the same; none for what is usual."""
+        return {
+            variable: f"{getattr(self, field) * 1000:g}"
+            for variable, field in _VARIABLES.items()
+            if getattr(self, field) != getattr(USUAL_TIMES, field)
+        }
+
+
+_VARIABLES: Final = {"CL2_JOB_RUNNING_TIME_MS": "short_lived_s", "CL2_LONG_JOB_RUNNING_TIME_MS": "long_running_s"}
+JOB_VARIABLES: Final = frozenset(_VARIABLES)
+USUAL_TIMES: Final = JobTimes()
+
+
+def job_times(env: Mapping[str, str]) -> JobTimes:
+    """As the environment says it; UsageError where it says no number."""
+    return JobTimes(
+        **{field: _seconds(variable, env[variable]) for variable, field in _VARIABLES.items() if env.get(variable)}
+    )
+
+
+def _seconds(variable: str, text: str) -> float:
     try:
         milliseconds = float(text)
     except ValueError:
         milliseconds = math.nan
     if not 0 <= milliseconds < math.inf:
-        raise UsageError(f"{SHORT_LIVED_VARIABLE} is {text!r}: write milliseconds, like 30000")
+        raise UsageError(f"{variable} is {text!r}: write milliseconds, like 30000")
     return milliseconds / 1000
 
 
@@ -51,7 +74,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 def plan_of(
-    pod: Object, settings: KubeletSettings, unit: Callable[[str], float], *, short_lived_s: float = SHORT_LIVED_S
+    pod: Object, settings: KubeletSettings, unit: Callable[[str], float], *, job_times: JobTimes = USUAL_TIMES
 ) -> Plan:
     """The plan of a pod: what its annotations say, then its label, then the settings of its node.
 
@@ -62,10 +85,10 @@ def plan_of(
     work = said.get(marks.DURATION)
     if work is not None:
         work_s: float | None = _asked_s(pod, marks.DURATION, work, unit)
-    elif meta.labels(pod).get(JOB_TYPE) == SHORT_LIVED:
-        work_s = short_lived_s
     else:
-        work_s = None if settings.duration is None else _drawn_s(settings.duration, "duration", unit)
+        work_s = job_times.of(meta.labels(pod).get(JOB_TYPE))
+        if work_s is None and settings.duration is not None:
+            work_s = _drawn_s(settings.duration, "duration", unit)
     start, stop, exit_code = said.get(marks.START), said.get(marks.STOP), said.get(marks.EXIT_CODE)
     return Plan(
         start_s=_drawn_s(settings.start, "start", unit) if start is None else _asked_s(pod, marks.START, start, unit),

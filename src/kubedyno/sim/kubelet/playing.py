@@ -17,7 +17,7 @@ from kubedyno.sim.following import follow, present
 from kubedyno.sim.kubelet.fleet import Fleet
 from kubedyno.sim.kubelet.heartbeats import Heartbeats
 from kubedyno.sim.kubelet.lag import Lag
-from kubedyno.sim.kubelet.plans import SHORT_LIVED_S
+from kubedyno.sim.kubelet.plans import USUAL_TIMES, JobTimes
 from kubedyno.sim.kubelet.tending_nodes import NodeTender
 from kubedyno.sim.kubelet.tending_pods import PodTender, in_turn
 
@@ -40,7 +40,7 @@ async def play_kubelets(
     fleet: Fleet | None = None,
     manages: Manages | None = None,
     left_alone: frozenset[str] = frozenset(),
-    short_lived_s: float = SHORT_LIVED_S,
+    job_times: JobTimes = USUAL_TIMES,
 ) -> None:
     """Play until cancelled.
 
@@ -57,7 +57,7 @@ async def play_kubelets(
                 lease_client or client, clock=clock, group=group, lease_s=lease_s, seed=seed, lag=lag
             )
             group.create_task(heartbeats.run(), name="leases")
-        pods = PodTender(client, fleet, clock=clock, group=group, seed=seed, lag=lag, short_lived_s=short_lived_s)
+        pods = PodTender(client, fleet, clock=clock, group=group, seed=seed, lag=lag, job_times=job_times)
         nodes = NodeTender(
             client,
             fleet,

@@ -29,7 +29,7 @@ from kubedyno.sim.kubelet.fleet import Fleet, NodeEntry, PodEntry
 from kubedyno.sim.kubelet.lag import Lag
 from kubedyno.sim.kubelet.lateness import LateWrites
 from kubedyno.sim.kubelet.lifecycle import Delete, Wait, Write
-from kubedyno.sim.kubelet.plans import Plan
+from kubedyno.sim.kubelet.plans import JobTimes, Plan
 from kubedyno.sim.kubelet.sending import Fate, Sent
 
 _MOST_BACKOFF_S = 5.0
@@ -38,7 +38,7 @@ _log = Log("sim.kubelet")
 
 
 class PodTender:
-    """Works on all pods of a fleet; `short_lived_s` is how long pods labelled `job-type: short-lived` work."""
+    """Works on all pods of a fleet; `job_times` is how long pods work by their label `job-type`."""
 
     def __init__(
         self,
@@ -49,14 +49,14 @@ class PodTender:
         group: asyncio.TaskGroup,
         seed: int,
         lag: Lag,
-        short_lived_s: float,
+        job_times: JobTimes,
     ) -> None:
         self._client = client
         self._fleet = fleet
         self._clock = clock
         self._seed = seed
         self._lag = lag
-        self._short_lived_s = short_lived_s
+        self._job_times = job_times
         self._keys: WorkQueue[Key] = WorkQueue(clock, group.create_task, most_s=_MOST_BACKOFF_S)
         self._turns: Timetable[Key] = Timetable(clock, group.create_task)
         self._unseen: WorkQueue[str] = WorkQueue(clock, group.create_task, most_s=_MOST_BACKOFF_S)
@@ -261,11 +261,11 @@ class PodTender:
                 return draws.unit(self._seed, f"{purpose} {name}")
 
             try:
-                plan = plans.plan_of(pod, node.settings, unit, short_lived_s=self._short_lived_s)
+                plan = plans.plan_of(pod, node.settings, unit, job_times=self._job_times)
             except UsageError as error:
                 _log.warning(f"{error}; it runs as if it said nothing")
                 silent = {**pod, "metadata": {**pod["metadata"], "annotations": {}}}
-                plan = plans.plan_of(silent, node.settings, unit, short_lived_s=self._short_lived_s)
+                plan = plans.plan_of(silent, node.settings, unit, job_times=self._job_times)
             if node.faults:
                 start_s = fault.start_s(node.faults, now_ns, usual_s=plan.start_s, at=unit("slow start"))
                 plan = msgspec.structs.replace(plan, start_s=start_s)

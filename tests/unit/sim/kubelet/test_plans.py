@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kubedyno.kit.errors import UsageError
-from kubedyno.sim.kubelet.plans import Plan, plan_of
+from kubedyno.sim.kubelet.plans import JobTimes, Plan, plan_of
 from kubedyno.sim.kubelet.settings import DEFAULTS, KubeletSettings
 
 pytestmark = pytest.mark.unit
@@ -38,13 +38,14 @@ def never(purpose: str) -> float:
         (pod({"job-type": "short-lived"}), DEFAULTS, Plan(0.0, 12.0, 0.0, 0)),
         (pod({"job-type": "short-lived"}), KubeletSettings(duration="1m"), Plan(0.0, 12.0, 0.0, 0)),
         (pod({"job-type": "short-lived"}, duration="3s"), DEFAULTS, Plan(0.0, 3.0, 0.0, 0)),
-        (pod({"job-type": "long-running"}), DEFAULTS, Plan(0.0, None, 0.0, 0)),
+        (pod({"job-type": "long-running"}), DEFAULTS, Plan(0.0, 99.0, 0.0, 0)),
+        (pod({"job-type": "other"}), DEFAULTS, Plan(0.0, None, 0.0, 0)),
     ],
 )
 def test_annotations_beat_the_label_and_the_label_beats_the_node(
     given: dict[str, Any], settings: KubeletSettings, plan: Plan
 ) -> None:
-    assert plan_of(given, settings, never, short_lived_s=12.0) == plan
+    assert plan_of(given, settings, never, job_times=JobTimes(12.0, 99.0)) == plan
 
 
 def test_short_lived_pods_work_half_a_minute_unless_told() -> None:

@@ -8,6 +8,7 @@ from tests.yard import NAMESPACE, Simulator, Yard, failing, lost, run_in_yard
 from kubedyno.kube import meta
 from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import NODES, PODS, RESOURCE_CLAIMS
+from kubedyno.sim.kubelet.plans import JobTimes
 
 pytestmark = pytest.mark.unit
 
@@ -282,7 +283,7 @@ def test_a_pod_that_has_ended_holds_nothing() -> None:
 
 def test_short_lived_pods_work_for_as_long_as_the_simulator_was_told() -> None:
     async def story(world: Yard) -> None:
-        async with world.playing(short_lived_s=7.0), world.seen() as changes:
+        async with world.playing(job_times=JobTimes(7.0)), world.seen() as changes:
             await world.node()
             await world.pod(restartPolicy="Never", metadata={"labels": {"job-type": "short-lived"}})
             await world.until_phase("Succeeded")
