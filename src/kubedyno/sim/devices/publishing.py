@@ -308,7 +308,9 @@ class _Publisher:
 
             self._written(await self._client.modify(resource, known.name, change), digests[index])
         for index in plan.create:
-            new = slices.new_slice(found.driver, index, pool, wanted[index], owner=node.uid)
+            new = slices.new_slice(
+                found.driver, index, pool, wanted[index], owner=node.uid, is_labelled=found.plain is not None
+            )
             self._slice_seen(
                 await self._client.create(resource, {"apiVersion": self._version, "kind": resource.kind} | new)
             )

@@ -21,6 +21,9 @@ from kubedyno.sim.devices.inventory import Inventory
 GPU_LOST: Final = "gpu.nvidia.com/gpu-lost"
 """Taint of devices of a GPU that is gone; the driver gives it the effect NoSchedule."""
 
+DRIVER_LABEL: Final = "resource.k8s.io/driver"
+"""Of slices of plain devices."""
+
 _MOST_DEVICES: Final = 128
 _MOST_ADVANCED_DEVICES: Final = 64
 """Of a slice with taints or counters."""
@@ -181,15 +184,19 @@ def pool(node: str, generation: int, count: int) -> Object:
     return {"name": node, "generation": generation, "resourceSliceCount": count}
 
 
-def new_slice(driver: str, index: int, pool: Object, content: Object, *, owner: str) -> Object:
+def new_slice(
+    driver: str, index: int, pool: Object, content: Object, *, owner: str, is_labelled: bool = False
+) -> Object:
     """The slice to create for the node that the pool is named after; `owner` is its UID.
 
-    Its name is as the kubelet plugin library of Kubernetes 1.36 makes it.
+    Its name is as the kubelet plugin library of Kubernetes 1.36 makes it. That knows no labels; those who write slices
+    by hand tell the driver in one.
     """
     node = pool["name"]
     return {
         "metadata": {
             "generateName": f"{index:0{_INDEX_DIGITS}x}-{driver}-{node}-",
+            **({"labels": {DRIVER_LABEL: driver}} if is_labelled else {}),
             "ownerReferences": [{"apiVersion": "v1", "kind": "Node", "name": node, "uid": owner, "controller": True}],
         },
         "spec": {"driver": driver, "nodeName": node, "pool": pool, **content},

@@ -221,3 +221,11 @@ def test_a_taint_that_stays_keeps_its_time() -> None:
     assert obj["spec"]["pool"]["generation"] == 2
     slices.renew(obj, slices.pool("n", 3, 1), slices.contents("n", WHOLE)[0])
     assert not any("taints" in device for device in obj["spec"]["devices"])
+
+
+def test_slices_written_by_hand_tell_their_driver_in_a_label() -> None:
+    pool = slices.pool("n", 1, 1)
+    bare = slices.new_slice("example.com", 0, pool, {"devices": []}, owner="u")
+    labelled = slices.new_slice("example.com", 0, pool, {"devices": []}, owner="u", is_labelled=True)
+    assert "labels" not in bare["metadata"]
+    assert labelled["metadata"]["labels"] == {"resource.k8s.io/driver": "example.com"}
