@@ -33,6 +33,18 @@ class Discovery:
             raise UnknownResource(self._what_is_missing(api_version, kind))
         return found
 
+    async def named(self, api_version: str, plural: str) -> Resource:
+        """The resource of a plural, or `UnknownResource` naming the nearest one that the server has."""
+        for is_fresh in (False, True):
+            if is_fresh:
+                await self._refresh(api_version)
+            plurals = {one.plural: one for (version, _), one in self._known.items() if version == api_version}
+            if plural in plurals:
+                return plurals[plural]
+        if not plurals:
+            raise UnknownResource(self._what_is_missing(api_version, plural))
+        raise UnknownResource(f"the server has no {plural!r} in {api_version}: {suggestion(plural, plurals)}")
+
     async def _refresh(self, api_version: str) -> None:
         group, slash, version = api_version.rpartition("/")
         root = "/apis" if slash else "/api"

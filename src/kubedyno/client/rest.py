@@ -97,6 +97,10 @@ class Client(Caller):
         """The resource of a kind: from the built-in table, else from the server's discovery."""
         return known_kind(api_version, kind) or await self._discovery.find(api_version, kind)
 
+    async def resource_named(self, api_version: str, plural: str) -> Resource:
+        """The resource of a plural (`jobs`), from the server's discovery."""
+        return await self._discovery.named(api_version, plural)
+
     async def resource_of(self, obj: Mapping[str, Any]) -> Resource:
         """The resource of an object by its apiVersion and kind."""
         api_version, kind = obj.get("apiVersion"), obj.get("kind")
