@@ -21,6 +21,7 @@ from kubedyno.lab.creating import RUN_LABEL, Creator, labelled
 from kubedyno.lab.exporters import Exporters
 from kubedyno.lab.handles import Evicted, Nodes, Stamp, Workloads
 from kubedyno.lab.ledgers import NOBODY, Kubelets, Ledgers
+from kubedyno.lab.scraping import Scraper
 from kubedyno.lab.spec import LabSpec
 from kubedyno.lab.standing import Goal, Standing
 from kubedyno.lab.steering import SchedulerControl
@@ -49,6 +50,10 @@ class Lab:
     """What it was asked to be; None: nobody says."""
     access: Access | None = None
     """How others connect to its API server; None: `client` is all there is."""
+    scraper: Scraper = Scraper(None)
+    """Reads the metrics of its components."""
+    communicating: Communicating | None = None
+    """Who asks whom, and who is at his limit: of NUMA trials, and of labs with an audit log."""
 
     def __init__(
         self,
@@ -90,8 +95,6 @@ class Lab:
         """Of the NUMA zones of its nodes; none are there before they are started."""
         self.ledgers = Ledgers(Kubelets(why_not=NOBODY))
         """What the pods on its nodes hold, in truth."""
-        self.communicating: Communicating | None = None
-        """Who asks whom, and who is at his limit: of NUMA trials, and of labs with an audit log."""
         self.on_delete: Callable[[Iterable[str]], object] = set
         """Told of the workloads that are about to be deleted."""
         self.client = client

@@ -28,6 +28,7 @@ from kubedyno.lab.lab import Lab
 from kubedyno.lab.matrix import Trial
 from kubedyno.lab.programs import Provided
 from kubedyno.lab.recording import recording
+from kubedyno.lab.scraping import Scraper
 from kubedyno.lab.sink import Sink
 from kubedyno.measure import host, spool, statistics
 from kubedyno.measure.audit import Audit
@@ -131,8 +132,8 @@ async def observed(
 ) -> AsyncIterator[Lab]:
     """The Lab of a trial, recorded, watched and audited while the block runs; the outcome has all that was seen."""
     outcome.settings = ground.settings
-    namespace = ground.namespace
-    await installing.ensure_namespace(ground.client, namespace, labels={RUN_LABEL: trial.run_id})
+    await installing.ensure_namespace(ground.client, ground.namespace, labels={RUN_LABEL: trial.run_id})
+    namespace = None if trial.scenario.is_everywhere else ground.namespace
     kinds = SCHEDULERS.get(trial.spec.scheduler).dialect.lifecycle.kinds
     is_virtual = trial.spec.time == "virtual"
     async with (
@@ -197,7 +198,7 @@ def _lab(trial: Trial, ground: Ground, recorded: Following, clock: Clock) -> Lab
         cleaner=ground.cleaner,
         keeps_apart=ground.keeps_apart,
     )
-    lab.spec, lab.access = trial.spec, access_of(ground)
+    lab.spec, lab.access, lab.scraper = trial.spec, access_of(ground), Scraper(ground.running)
     ground.scheduler.is_idle = lab.is_idle
     return lab
 

@@ -71,6 +71,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """Settings that it needs, or how they follow from its parameters. What the user sets comes on top."""
     heartbeats: str = ""
     """Duration of node leases that it needs (`8s`); empty: any. What the user says goes before."""
+    is_everywhere: bool = False
+    """Whether its pods are in namespaces of their own: then those of all namespaces are recorded."""
     description: str = ""
     parameters: tuple[Parameter, ...] = ()
 
