@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kubedyno.cli import options
+from kubedyno.cli import grounding, options
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from kubedyno.lab.matrix import Order, Trial
-    from kubedyno.lab.selecting import Selection
     from kubedyno.lab.spec import LabSpec
 
 _OF_THE_RUN = frozenset(
@@ -83,17 +82,17 @@ def command(
     from kubedyno.lab.matrix import Order
     from kubedyno.lab.selecting import Selection
 
-    run_id = _new_id(RealClock().wall_ns())
+    run_id = grounding.new_id(RealClock().wall_ns())
     ground = None
     if name or kubeconfig or context:
         ground = Selection(name=name, kubeconfig=kubeconfig, context=context)
-        specs = [_others_spec(ground, scheduler, seed)]
+        specs = [grounding.others_spec(ground, scheduler, seed, of_the_run=_OF_THE_RUN)]
     else:
         specs = _specs(run_id, scheduler, {"time": time, "seed": seed, **lab})
     order = Order(repeat=repeat, interleave=interleave, run_id=run_id)
     trials = _trials(scenarios, parameters, specs, order, nodes=nodes, thresholds=thresholds)
     if not as_json:
-        click.echo(_headline(run_id, specs, trials, ground))
+        click.echo(grounding.headline(run_id, specs, trials, ground))
     from kubedyno.cli.performing import Run, perform  # loads much that a wrong command line does not need
 
     run = Run(id=run_id, trials=trials, out=out, as_json=as_json, others=ground)
@@ -144,54 +143,3 @@ def _trials(
     ]
     bounds = limits.read(thresholds, {*SCENARIOS, *found}) if thresholds is not None else {}
     return matrix.trials(chosen, specs, order, bounds)
-
-
-def _others_spec(selection: "Selection", schedulers: tuple[str, ...], seed: int) -> "LabSpec":
-    """What a lab or cluster that is there already is; options that would make it another are refused."""
-    import msgspec
-    from click.core import ParameterSource
-
-    from kubedyno.kit.errors import UsageError
-    from kubedyno.lab import selecting
-    from kubedyno.lab.spec import NO_SCHEDULER, LabSpec
-    from kubedyno.schedulers import SCHEDULERS
-
-    context = click.get_current_context()
-    for option in context.command.params:
-        source = context.get_parameter_source(option.name or "")
-        if option.name not in _OF_THE_RUN and source == ParameterSource.COMMANDLINE:
-            raise UsageError(f"{option.opts[0]}: the lab is there already, and is what it is; leave it out")
-    selecting.access(selection)  # says what is wrong with it
-    lab = selecting.lab_of(selection)
-    if lab is not None:
-        spec = lab.read_spec()
-        if spec.scheduler == NO_SCHEDULER:
-            raise UsageError(f"lab {lab.name} has no scheduler to measure: start one with --scheduler")
-        if schedulers not in {(), (spec.scheduler,)}:
-            raise UsageError(f"--scheduler {schedulers[0]}: lab {lab.name} runs {spec.scheduler}")
-    elif len(schedulers) == 1:
-        spec = LabSpec(name="cluster", engine="cluster", scheduler=SCHEDULERS.get(schedulers[0]).name)
-    else:
-        raise UsageError("--scheduler: say which one this cluster has")
-    return msgspec.structs.replace(spec, seed=seed)
-
-
-def _headline(run_id: str, specs: "Sequence[LabSpec]", trials: "Sequence[Trial]", others: "Selection | None") -> str:
-    from kubedyno.measure.records import subject
-
-    spec = specs[0]
-    schedulers = ", ".join(subject(one.scheduler, one.ha) for one in specs)
-    word = "schedulers" if len(specs) > 1 else "scheduler"
-    simulated = ", virtual time" if spec.time == "virtual" else ""
-    count = f", {len(trials)} trials" if len(trials) > 1 else ""
-    where = "" if others is None else f", on {others.told}"
-    return f"run {run_id}: engine {spec.engine}, {word} {schedulers}, profile {spec.profile}{simulated}{count}{where}"
-
-
-def _new_id(wall_ns: int) -> str:
-    """Sorts by time, and is unique: `20260102-030405-a1b2c3`."""
-    import secrets
-    from datetime import UTC, datetime
-
-    stamp = datetime.fromtimestamp(wall_ns // 10**9, tz=UTC).strftime("%Y%m%d-%H%M%S")
-    return f"{stamp}-{secrets.token_hex(3)}"
