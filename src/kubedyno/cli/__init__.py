@@ -11,6 +11,10 @@ from kubedyno import __version__
 
 # Name: module, and the first line of its help, so that `--help` imports none of them. A test compares the lines.
 COMMANDS = {
+    "clusterloader": (
+        "kubedyno.cli.clusterloader",
+        "Run ClusterLoader2's configs: on a lab of their own, or on a cluster.",
+    ),
     "doctor": ("kubedyno.cli.doctor", "What this machine can run, and what to do about the rest."),
     "down": ("kubedyno.cli.down", "End a lab: no process and no port is left."),
     "export": ("kubedyno.cli.export", "Export the NUMA zones of simulated nodes, in the foreground."),

@@ -1,0 +1,1 @@
+"""What phases do: which objects are made, changed or deleted, and when."""

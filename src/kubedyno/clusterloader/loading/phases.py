@@ -1,0 +1,153 @@
+"""Carrying out phases: objects are created, patched and deleted through the API as their tuning sets say."""
+
+import itertools
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from kubedyno.client.errors import ApiError, Unreachable
+from kubedyno.client.rest import Client
+from kubedyno.clusterloader.config import Config, ObjectBundle, Phase
+from kubedyno.clusterloader.loading import objects, reconciling, tuning
+from kubedyno.clusterloader.loading.reconciling import Action, Identity, Listing, Member, State
+from kubedyno.clusterloader.loading.tuning import Buckets
+from kubedyno.clusterloader.loading.versions import Versions
+from kubedyno.kit.clock import Clock
+from kubedyno.kit.errors import UsageError
+from kubedyno.kube.codec import Object
+from kubedyno.kube.resources import PODS
+
+_TOLD: Final = 10
+"""Different errors of one phase that are told; of the others the number."""
+
+
+class Templates(Protocol):
+    """Object templates, as phases need them."""
+
+    def render(self, path: str, values: Mapping[str, Any]) -> str:
+        """The text that a template makes of these values."""
+        ...
+
+    def identities(self, path: str) -> tuple[tuple[str, str], ...]:
+        """The apiVersion and kind of each of its documents."""
+        ...
+
+
+class Phases:
+    """The phases of one test: what the steps so far have made, and how to go on from there."""
+
+    def __init__(
+        self,
+        config: Config,
+        templates: Templates,
+        client: Client,
+        *,
+        prefix: str,
+        clock: Clock,
+        rng: random.Random,
+        late_s: list[float],
+    ) -> None:
+        """`late_s` is told how much later than planned each action began."""
+        self._config = config
+        self._templates = templates
+        self._client = client
+        self._prefix = prefix
+        self._clock = clock
+        self._rng = rng
+        self._state = State()
+        self._buckets = Buckets()
+        self.versions = Versions(client)
+        self._late_s = late_s
+        self.on_accepted: Callable[[Iterable[tuple[str, str]]], None] = lambda _: None
+        """Told of the pods (namespace and name) that the API has accepted."""
+
+    async def run(self, phase: Phase) -> tuple[str, ...]:
+        """Bring one phase about; what could not be done, in sentences."""
+        namespaces = reconciling.namespaces_of(phase, self._prefix)
+        identities = [self._identity(member) for member in phase.bundle]
+        wanted = reconciling.listings(phase, namespaces, self._state, identities)
+        found = {(one.namespace, one.identity): await self._found(one, identities, phase) for one in wanted}
+        plan = reconciling.plan(phase, namespaces, self._state, identities, found)
+        self._state = self._state.after(plan)
+        errors: list[str] = []
+        actions = [self._action(action, errors) for action in plan.actions]
+        rng = random.Random(self._rng.random())  # noqa: S311 - phases run side by side: each has draws of its own
+        await tuning.begin(
+            actions,
+            self._config.tuning_sets[phase.tuning_set],
+            clock=self._clock,
+            rng=rng,
+            buckets=self._buckets,
+            on_started=self._late_s.append,
+        )
+        return _summed_up(errors)
+
+    def _identity(self, member: ObjectBundle) -> Identity:
+        api_version, kind = self._templates.identities(member.template_path)[0]
+        return Identity.of(member.basename, api_version, kind)
+
+    async def _found(self, listing: Listing, identities: Sequence[Identity], phase: Phase) -> list[str]:
+        member = phase.bundle[identities.index(listing.identity)]
+        api_version, kind = self._templates.identities(member.template_path)[0]
+        resource = await self.versions.resource(api_version, kind)
+        live = await self._client.list_all(
+            resource, namespace=listing.namespace or None, label_selector=listing.selector
+        )
+        return [obj["metadata"]["name"] for obj in live.items]
+
+    def _action(self, action: Action, errors: list[str]) -> Callable[[], Any]:
+        async def act() -> None:
+            for member in action.members:
+                try:
+                    await self._do(action, member)
+                except (ApiError, Unreachable, UsageError) as error:
+                    where = f"{action.namespace}/{member.name}" if action.namespace else member.name
+                    errors.append(f"{action.operation} {member.bundle.basename}: {where}: {error}")
+                    if action.operation != "delete":
+                        return  # the rest of a bundle is nothing without this one
+
+        return act
+
+    async def _do(self, action: Action, member: Member) -> None:
+        if action.operation == "delete":
+            await self._delete(action, member)
+            return
+        for written in self._objects(action, member):
+            resource, obj = await self.versions.served(written)
+            namespace = action.namespace if resource.namespaced else None
+            if action.operation == "create":
+                await self._client.create(resource, obj, namespace=namespace)
+                if resource == PODS:
+                    self.on_accepted([(action.namespace, member.name)])
+            else:
+                await self._client.patch(resource, member.name, obj, kind="merge", namespace=namespace)
+
+    def _objects(self, action: Action, member: Member) -> tuple[Object, ...]:
+        bundle = member.bundle
+        values = objects.placeholders(
+            self._config.values,
+            bundle.fill_map,
+            basename=bundle.basename,
+            index=action.index,
+            namespace=action.namespace,
+        )
+        text = self._templates.render(bundle.template_path, values)
+        return objects.read_objects(text, source=bundle.template_path, name=member.name, namespace=action.namespace)
+
+    async def _delete(self, action: Action, member: Member) -> None:
+        for api_version, kind in reversed(self._templates.identities(member.bundle.template_path)):
+            resource = await self.versions.resource(api_version, kind)
+            namespace = action.namespace if resource.namespaced else None
+            try:
+                await self._client.delete(resource, member.name, namespace=namespace, propagation="Background")
+            except ApiError as error:
+                if not error.is_not_found:
+                    raise
+
+
+def _summed_up(errors: Sequence[str]) -> tuple[str, ...]:
+    """The first of them, and how many more there are: a phase may fail ten thousand times alike."""
+    told = list(itertools.islice(errors, _TOLD))
+    if len(errors) > _TOLD:
+        told.append(f"{len(errors) - _TOLD} more objects of the phase met errors")
+    return tuple(told)

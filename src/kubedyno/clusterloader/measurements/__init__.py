@@ -1,0 +1,41 @@
+"""Measurements by the names of their methods."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from kubedyno.clusterloader.measurements.api_latency import API_RESPONSIVENESS
+from kubedyno.clusterloader.measurements.claims import RESOURCE_CLAIM_ALLOCATION_LATENCY
+from kubedyno.clusterloader.measurements.controlled_pods import WAIT_FOR_CONTROLLED_PODS
+from kubedyno.clusterloader.measurements.executing import EXEC
+from kubedyno.clusterloader.measurements.jobs import JOB_LIFECYCLE_LATENCY, WAIT_FOR_FINISHED_JOBS
+from kubedyno.clusterloader.measurements.measuring import Method
+from kubedyno.clusterloader.measurements.pod_startup import POD_STARTUP_LATENCY
+from kubedyno.clusterloader.measurements.queries import GENERIC_PROMETHEUS_QUERY, SCHEDULING_THROUGHPUT_PROMETHEUS
+from kubedyno.clusterloader.measurements.scheduling import PROMETHEUS_SCHEDULING_METRICS, SCHEDULING_METRICS
+from kubedyno.clusterloader.measurements.throughput import SCHEDULING_THROUGHPUT
+from kubedyno.clusterloader.measurements.timing import SLEEP, TIMER
+from kubedyno.clusterloader.measurements.waits import (
+    WAIT_FOR_GENERIC_OBJECTS,
+    WAIT_FOR_NODES,
+    WAIT_FOR_RUNNING_PODS,
+)
+
+METHODS: Final[Mapping[str, Method]] = {
+    "APIResponsivenessPrometheus": API_RESPONSIVENESS,
+    "Exec": EXEC,
+    "GenericPrometheusQuery": GENERIC_PROMETHEUS_QUERY,
+    "JobLifecycleLatency": JOB_LIFECYCLE_LATENCY,
+    "PodStartupLatency": POD_STARTUP_LATENCY,
+    "PrometheusSchedulingMetrics": PROMETHEUS_SCHEDULING_METRICS,
+    "ResourceClaimAllocationLatency": RESOURCE_CLAIM_ALLOCATION_LATENCY,
+    "SchedulingMetrics": SCHEDULING_METRICS,
+    "SchedulingThroughput": SCHEDULING_THROUGHPUT,
+    "SchedulingThroughputPrometheus": SCHEDULING_THROUGHPUT_PROMETHEUS,
+    "Sleep": SLEEP,
+    "Timer": TIMER,
+    "WaitForControlledPodsRunning": WAIT_FOR_CONTROLLED_PODS,
+    "WaitForFinishedJobs": WAIT_FOR_FINISHED_JOBS,
+    "WaitForGenericK8sObjects": WAIT_FOR_GENERIC_OBJECTS,
+    "WaitForNodes": WAIT_FOR_NODES,
+    "WaitForRunningPods": WAIT_FOR_RUNNING_PODS,
+}

@@ -1,0 +1,177 @@
+"""APIResponsivenessPrometheus: how long API calls took, by verb, resource and scope, by what the API server counts."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from kubedyno.clusterloader.language.documents import Document, NoYaml, read
+from kubedyno.clusterloader.measurements.measuring import DONE, Method, Result, Scene
+from kubedyno.clusterloader.measurements.params import Params
+from kubedyno.clusterloader.measurements.queries import PROMETHEUS_PARAMS, judged, unavailable
+from kubedyno.clusterloader.measurements.scraping import UNAVAILABLE, Queried
+from kubedyno.clusterloader.reporting.perfdata import PERCENTS, DataItem, PerfData
+from kubedyno.clusterloader.reporting.summaries import Summary
+from kubedyno.kit.errors import UsageError
+from kubedyno.kit.units import parse_duration_s
+from kubedyno.measure.promql import Labels, Vector
+
+_METRIC: Final = "apiserver_request_duration_seconds"
+_FILTER: Final = 'verb!="WATCH", subresource!~"log|exec|portforward|attach|proxy"'
+_BY: Final = ("resource", "subresource", "scope", "verb")
+_GROUP: Final = f"by ({', '.join(_BY)})"
+_BUCKETS: Final = f"by ({', '.join(_BY)}, le)"
+_WHOLE: Final = (
+    "histogram_quantile({quantile}, sum(rate(" + _METRIC + "_bucket{{" + _FILTER + "}}[%v])) " + _BUCKETS + ")"
+)
+"""One quantile over all the time."""
+_BY_MINUTE: Final = (
+    "quantile_over_time({quantile}, histogram_quantile({quantile}, sum(rate("
+    + _METRIC
+    + "_bucket{{"
+    + _FILTER
+    + "}}[1m])) "
+    + _BUCKETS
+    + ")[%v:30s])"
+)
+"""The quantile of the quantiles of all minutes, as a recorded rule has them elsewhere."""
+_COUNT: Final = f"sum(increase({_METRIC}_count{{{_FILTER}}}[%v])) {_GROUP}"
+_FAST: Final = {
+    "resource": f'sum(increase({_METRIC}_bucket{{{_FILTER}, scope="resource", le="1"}}[%v])) {_GROUP}',
+    "other": f'sum(increase({_METRIC}_bucket{{{_FILTER}, scope!="resource", le="30"}}[%v])) {_GROUP}',
+}
+_SCOPE_LIMITS_S: Final = {"resource": 1.0}
+_OTHER_LIMIT_S: Final = 30.0
+_CHECKED: Final = 99
+
+Key = tuple[str, ...]
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """All requests of one kind."""
+
+    labels: Mapping[str, str]
+    quantiles_s: Mapping[int, float]
+    count: int
+    slow: int
+
+    @property
+    def item(self) -> DataItem:
+        """As perfdash reads it."""
+        spelt = {name.capitalize(): self.labels.get(name, "") for name in _BY}
+        return DataItem(
+            data={f"Perc{percent}": quantile_s * 1000 for percent, quantile_s in self.quantiles_s.items()},
+            unit="ms",
+            labels={**spelt, "Count": str(self.count), "SlowCount": str(self.slow)},
+        )
+
+    def __str__(self) -> str:
+        words = " ".join(self.labels[name] for name in ("verb", "resource", "subresource") if self.labels.get(name))
+        return f"{words} ({self.labels.get('scope', '')})"
+
+
+class APIResponsivenessPrometheus:
+    """Counts from `start` to `gather`."""
+
+    def __init__(self, identifier: str, scene: Scene) -> None:
+        self._identifier = identifier
+        self._scene = scene
+        self._queried: Queried | None = None
+        self._is_begun = False
+
+    async def execute(self, params: Params) -> Result:
+        """`start` begins to scrape; `gather` tells the latencies, and which were too long."""
+        return await params.chosen("action", {"start": self._start, "gather": self._gather})(params)
+
+    async def _start(self, _: Params) -> Result:
+        self._is_begun = True
+        queried = Queried(self._scene, _WHOLE.format(quantile=0.5), _COUNT, *_FAST.values())
+        if not await queried.begin():
+            return Result(skipped=UNAVAILABLE)
+        self._queried = queried
+        return DONE
+
+    async def _gather(self, params: Params) -> Result:
+        if not self._is_begun:
+            raise UsageError(f"APIResponsivenessPrometheus {self._identifier}: gather without a start before it")
+        if self._queried is None:
+            return unavailable(params)
+        await self._queried.freshen()
+        is_simple = params.flag("useSimpleLatencyQuery", default=False)
+        calls = list(self._calls(self._queried, _WHOLE if is_simple else _BY_MINUTE))
+        limits = _Limits(params)
+        violations = [
+            f"{call}: the {_CHECKED}th percentile is {call.quantiles_s[_CHECKED]:.3f} s, and {limit_s:g} s is the limit"
+            for call in calls
+            if call.quantiles_s.get(_CHECKED, 0.0) > (limit_s := limits.of(call.labels))
+            and call.slow > limits.slow_calls
+        ]
+        text = PerfData(version="v1", items=tuple(call.item for call in calls)).json()
+        name = params.text("summaryName", "APIResponsivenessPrometheus")
+        return judged(violations, params, Summary(name=name, text=text))
+
+    @staticmethod
+    def _calls(queried: Queried, latency: str) -> Iterator[Call]:
+        counts = _by_key(queried.ask(_COUNT))
+        fast = {key: value for query in _FAST.values() for key, value in _by_key(queried.ask(query)).items()}
+        quantiles = {percent: _by_key(queried.ask(latency.format(quantile=percent / 100))) for percent in PERCENTS}
+        for key, count in sorted(counts.items()):
+            if round(count) < 1:
+                continue
+            yield Call(
+                labels=dict(zip(_BY, key, strict=True)),
+                quantiles_s={percent: found[key] for percent, found in quantiles.items() if found.get(key, -1.0) >= 0},
+                count=round(count),
+                slow=max(0, round(count - fast.get(key, count))),
+            )
+
+
+class _Limits:
+    """What calls may take, in seconds."""
+
+    def __init__(self, params: Params) -> None:
+        self.slow_calls = params.whole("allowedSlowCalls", 0)
+        self._resource_s = params.duration_s("singleResourceThreshold", "1s")
+        self._custom = [_custom(params, entry) for entry in _listed(params)]
+
+    def of(self, labels: Mapping[str, str]) -> float:
+        for wanted, limit_s in self._custom:
+            if all(labels.get(name, "") == value for name, value in wanted.items()):
+                return limit_s
+        return self._resource_s if labels.get("scope") == "resource" else _OTHER_LIMIT_S
+
+
+def _listed(params: Params) -> list[Any]:
+    """`customThresholds`, which is YAML in a text."""
+    try:
+        found = read(Document(params.text("customThresholds", "")))
+    except NoYaml as error:
+        raise UsageError(f"APIResponsivenessPrometheus: customThresholds is no YAML: {error}") from error
+    if found is None:
+        return []
+    if not isinstance(found, list):
+        raise UsageError("APIResponsivenessPrometheus: customThresholds is a list of verb, resource, scope, threshold")
+    return found
+
+
+def _custom(params: Params, entry: Any) -> tuple[Mapping[str, str], float]:
+    given = params.below("customThresholds", entry if isinstance(entry, dict) else {})
+    labels = {name: given.text(name, "") for name in _BY}
+    return labels, parse_duration_s(given.text("threshold"))
+
+
+def _by_key(answer: Vector) -> dict[Key, float]:
+    return {_key(sample.labels): sample.value for sample in answer}
+
+
+def _key(labels: Labels) -> Key:
+    return tuple(labels.get(name, "") for name in _BY)
+
+
+API_RESPONSIVENESS = Method(
+    make=APIResponsivenessPrometheus,
+    params=(
+        *(*PROMETHEUS_PARAMS, "useSimpleLatencyQuery", "summaryName", "allowedSlowCalls", "customThresholds"),
+        "singleResourceThreshold",
+    ),
+)

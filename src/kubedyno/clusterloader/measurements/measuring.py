@@ -1,0 +1,80 @@
+"""What a measurement is: made once for each method and identifier of a test, and called by its steps."""
+
+import asyncio
+from collections.abc import Callable, Collection, Coroutine
+from typing import Any, Protocol
+
+import msgspec
+
+from kubedyno.client.rest import Client
+from kubedyno.clusterloader.measurements.params import Params
+from kubedyno.clusterloader.reporting.summaries import Summary
+from kubedyno.kit.clock import Clock
+from kubedyno.lab.scraping import Scraper
+
+
+class Background:
+    """What goes on between the steps, in tasks of a group that outlives them."""
+
+    def __init__(self, group: asyncio.TaskGroup) -> None:
+        self._group = group
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, work: Coroutine[Any, Any, None], *, name: str) -> asyncio.Task[None]:
+        """Let work go on until it ends or is ended."""
+        task = self._group.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def end(self) -> None:
+        """End all of it."""
+        for task in tuple(self._tasks):
+            task.cancel()
+
+
+class Scene(msgspec.Struct, frozen=True, kw_only=True):
+    """What measurements work with."""
+
+    client: Client
+    clock: Clock
+    background: Background
+    scraper: Scraper
+    prefix: str
+    """Of the test's own namespaces."""
+    nodes: int
+    may_execute: bool = False
+    """Whether steps may run programs on this machine."""
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """What one call came to."""
+
+    summaries: tuple[Summary, ...] = ()
+    errors: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    """What is to be known, and fails nothing."""
+    skipped: str = ""
+    """Why nothing was measured; empty: it was."""
+    is_fatal: bool = False
+    """The errors end the test: the steps that follow are not run."""
+
+
+DONE = Result()
+
+
+class Measurement(Protocol):
+    """One instance. What it follows between its calls is the scene's background."""
+
+    async def execute(self, params: Params) -> Result:
+        """One call of a step; UsageError when its parameters are wrong."""
+        ...
+
+
+class Method(msgspec.Struct, frozen=True, kw_only=True):
+    """A method by what it takes and what makes an instance of it."""
+
+    make: Callable[[str, Scene], Measurement]
+    """From the identifier and the scene."""
+    params: Collection[str]
+    """Names of all parameters that it reads."""

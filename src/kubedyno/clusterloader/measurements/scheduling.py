@@ -1,0 +1,82 @@
+"""SchedulingMetrics: how long a kube-scheduler says that it took, from its own histograms."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from kubedyno.clusterloader.measurements.measuring import DONE, Method, Result, Scene
+from kubedyno.clusterloader.measurements.params import Params
+from kubedyno.clusterloader.reporting.components import EXTENSION_POINTS, SchedulingMetrics, quantiles
+from kubedyno.clusterloader.reporting.summaries import Summary
+from kubedyno.lab.scraping import Page
+from kubedyno.measure.histograms import Histogram, together
+from kubedyno.measure.histograms import Page as Figures
+
+_PROGRAM: Final = "kube-scheduler"
+_POINT: Final = "scheduler_framework_extension_point_duration_seconds"
+_OTHERS: Final = {
+    "e2e_scheduling_latency": "scheduler_pod_scheduling_sli_duration_seconds",
+    "scheduling_latency": "scheduler_scheduling_algorithm_duration_seconds",
+    "preemption_evaluation_latency": "scheduler_scheduling_algorithm_preemption_evaluation_seconds",
+}
+_UNAVAILABLE: Final = (
+    "no scheduler of this lab serves kube-scheduler's metrics; use --engine local with --scheduler kube-scheduler"
+)
+
+Histograms = Mapping[str, Histogram]
+"""By extension point, or by the field of the summary."""
+
+
+class MeasureScheduling:
+    """Counts from `start` or `reset` to `gather`."""
+
+    def __init__(self, name: str, scene: Scene) -> None:
+        """`name` is that of the summary."""
+        self._name = name
+        self._scene = scene
+        self._before: Histograms = {}
+
+    async def execute(self, params: Params) -> Result:
+        """`start` and `reset` begin to count, `gather` tells what came since."""
+        action = params.chosen("action", {name: name for name in ("reset", "start", "gather")})
+        pages = [page for page in await self._scene.scraper.pages() if page.program == _PROGRAM]
+        if not pages:
+            return Result(skipped=_UNAVAILABLE)
+        problems = tuple(f"{page.component}: {page.problem}" for page in pages if page.problem)
+        if problems:
+            return Result(errors=problems)
+        now = histograms(pages)
+        if action != "gather":
+            self._before = now
+            return DONE
+        since = {name: one.since(self._before[name]) if name in self._before else one for name, one in now.items()}
+        return Result(summaries=(Summary(name=self._name, text=told(since).json()),))
+
+
+def histograms(pages: Iterable[Page]) -> Histograms:
+    """All that is told, of all schedulers and profiles together."""
+    figures = [Figures(page.text) for page in pages]
+
+    def of_point(name: str) -> Histogram:
+        return together(
+            page.histogram(_POINT, lambda labels: labels.get("extension_point") == name) for page in figures
+        )
+
+    found = {name: of_point(name) for name in EXTENSION_POINTS}
+    return found | {field: together(page.histogram(metric) for page in figures) for field, metric in _OTHERS.items()}
+
+
+def told(counted: Histograms) -> SchedulingMetrics:
+    """The summary."""
+    return SchedulingMetrics(
+        extension_points={name: quantiles(counted[name]) for name in EXTENSION_POINTS},
+        **{field: quantiles(counted[field]) for field in _OTHERS},
+    )
+
+
+SCHEDULING_METRICS = Method(
+    make=lambda _, scene: MeasureScheduling("SchedulingMetrics", scene), params=("action", "masterIP", "masterName")
+)
+PROMETHEUS_SCHEDULING_METRICS = Method(
+    make=lambda identifier, scene: MeasureScheduling(f"{identifier}_PrometheusSchedulingMetrics", scene),
+    params=("action", "enableViolations", "prometheusClient"),
+)

@@ -1,0 +1,213 @@
+"""Waits of one call: for running pods, for nodes, for objects of any kind with certain conditions."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import msgspec
+
+from kubedyno.client.errors import Overdue
+from kubedyno.client.informer import Informer
+from kubedyno.clusterloader.measurements.following import follow
+from kubedyno.clusterloader.measurements.measuring import DONE, Method, Result, Scene
+from kubedyno.clusterloader.measurements.params import SELECTOR_PARAMS, Params, Selector
+from kubedyno.clusterloader.measurements.pods import PodState, pod_state, why_waiting
+from kubedyno.kit.errors import UsageError
+from kubedyno.kube.codec import Object
+from kubedyno.kube.resources import NODES, PODS, Resource
+
+
+async def _awaited(
+    scene: Scene,
+    resource: Resource,
+    selector: Selector,
+    reached: Callable[[Iterable[Object]], bool],
+    *,
+    timeout_s: float,
+    told: Callable[[Iterable[Object]], str],
+) -> str:
+    """Wait until what a selector means is as wanted; else what is to be said about it, after the timeout."""
+    follower = await follow(scene, resource, selector)
+    informer = follower.informer
+
+    def is_reached(known: Informer) -> bool:
+        return reached(known.items)
+
+    try:
+        await informer.wait_until(is_reached, timeout_s=timeout_s, what=resource.plural)
+    except Overdue:
+        return f"{told(list(informer.items))} after {timeout_s:g} s ({selector})"
+    finally:
+        await follower.stop()
+    return ""
+
+
+class WaitForRunningPods:
+    """Waits until exactly so many pods run and are ready, and none is on its way."""
+
+    def __init__(self, identifier: str, scene: Scene) -> None:
+        self._identifier = identifier
+        self._scene = scene
+
+    async def execute(self, params: Params) -> Result:
+        """`desiredPodCount` of a selector within `timeout`; with `isFatal` the test ends when they do not come."""
+        desired = params.whole("desiredPodCount")
+
+        def is_reached(pods: Iterable[Object]) -> bool:
+            states = Counter(map(pod_state, pods))
+            return states[PodState.READY] == desired and not states[PodState.COMING]
+
+        def told(pods: Iterable[Object]) -> str:
+            states = Counter(map(pod_state, pods))
+            return f"{states[PodState.READY]} of {desired} pods run and are ready{why_waiting(pods)}"
+
+        problem = await _awaited(
+            self._scene,
+            PODS,
+            params.selector,
+            is_reached,
+            timeout_s=params.duration_s("timeout", "60s"),
+            told=told,
+        )
+        return Result(errors=(problem,), is_fatal=params.flag("isFatal", default=False)) if problem else DONE
+
+
+class WaitForNodes:
+    """Waits until there are as many ready nodes as are wanted."""
+
+    def __init__(self, identifier: str, scene: Scene) -> None:
+        del identifier
+        self._scene = scene
+
+    async def execute(self, params: Params) -> Result:
+        """From `minDesiredNodeCount` to `maxDesiredNodeCount` of a selector within `timeout`."""
+        least, most = params.whole("minDesiredNodeCount"), params.whole("maxDesiredNodeCount")
+        if least > most:
+            raise UsageError(f"WaitForNodes: minDesiredNodeCount {least} is more than maxDesiredNodeCount {most}")
+
+        def told(nodes: Iterable[Object]) -> str:
+            return f"{sum(map(_is_ready, nodes))} nodes are ready, and {least} to {most} are wanted,"
+
+        problem = await _awaited(
+            self._scene,
+            NODES,
+            params.selector,
+            lambda nodes: least <= sum(map(_is_ready, nodes)) <= most,
+            timeout_s=params.duration_s("timeout", "30m"),
+            told=told,
+        )
+        return Result(errors=(problem,)) if problem else DONE
+
+
+class _Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What objects are waited for, and when it is enough."""
+
+    successful: frozenset[tuple[str, str]]
+    failed: frozenset[tuple[str, str]]
+    least: int
+    failed_at_most: int
+
+    def is_reached(self, objects: Iterable[Object]) -> bool:
+        """Whether enough have come to their end, and not too many to a bad one."""
+        good, bad = self.counted(objects)
+        return good + bad >= self.least and bad <= self.failed_at_most
+
+    def counted(self, objects: Iterable[Object]) -> tuple[int, int]:
+        """How many are successful, and how many have failed."""
+        good = bad = 0
+        for obj in objects:
+            has = {(one.get("type"), one.get("status")) for one in obj.get("status", {}).get("conditions") or ()}
+            if has & self.successful:
+                good += 1
+            elif has & self.failed:
+                bad += 1
+        return good, bad
+
+
+class WaitForGenericK8sObjects:
+    """Waits until enough objects of any kind have one of some conditions."""
+
+    def __init__(self, identifier: str, scene: Scene) -> None:
+        del identifier
+        self._scene = scene
+
+    async def execute(self, params: Params) -> Result:
+        """`minDesiredObjectCount` of a resource with a successful or failed condition within `timeout`."""
+        resource = await self._resource(params)
+        wanted = _Wanted(
+            successful=_conditions(params, "successfulConditions"),
+            failed=_conditions(params, "failedConditions"),
+            least=params.whole("minDesiredObjectCount"),
+            failed_at_most=params.whole("maxFailedObjectCount", 0),
+        )
+        namespaces = self._namespaces(params)
+
+        def meant(objects: Iterable[Object]) -> Iterable[Object]:
+            if namespaces is None:
+                return objects
+            return [obj for obj in objects if obj["metadata"].get("namespace") in namespaces]
+
+        def told(objects: Iterable[Object]) -> str:
+            good, bad = wanted.counted(meant(objects))
+            return (
+                f"{good} {resource.full_name} are successful and {bad} failed, where {wanted.least} are wanted, "
+                f"of which {wanted.failed_at_most} may have failed,"
+            )
+
+        problem = await _awaited(
+            self._scene,
+            resource,
+            Selector(labels=params.text("labelSelector", "") or None),
+            lambda objects: wanted.is_reached(meant(objects)),
+            timeout_s=params.duration_s("timeout", "30m"),
+            told=told,
+        )
+        return Result(errors=(problem,)) if problem else DONE
+
+    async def _resource(self, params: Params) -> Resource:
+        group, version = params.text("objectGroup", ""), params.text("objectVersion")
+        plural = params.text("objectResource")
+        return await self._scene.client.resource_named(f"{group}/{version}" if group else version, plural)
+
+    def _namespaces(self, params: Params) -> frozenset[str] | None:
+        """Those that are looked at; None: all."""
+        given = params.below("namespaceRange", params.mapping("namespaceRange", {}))
+        if given.flag("allNamespaces", default=False):
+            return None
+        if "min" not in given and "max" not in given:
+            return None
+        prefix = given.text("prefix", self._scene.prefix)
+        return frozenset(f"{prefix}-{number}" for number in range(given.whole("min"), given.whole("max") + 1))
+
+
+def _conditions(params: Params, name: str) -> frozenset[tuple[str, str]]:
+    """`Type=Status`, any number of times."""
+    found: set[tuple[str, str]] = set()
+    for text in params.listed(name, []):
+        kind, equals, status = str(text).partition("=")
+        if not equals:
+            raise UsageError(f"WaitForGenericK8sObjects: {name}: write {text!r} as Type=Status, like Complete=True")
+        found.add((kind, status))
+    return frozenset(found)
+
+
+def _is_ready(node: Object) -> bool:
+    conditions: list[Any] = node.get("status", {}).get("conditions") or []
+    return any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
+
+
+_TIMES: Final = ("timeout", "refreshInterval")
+
+WAIT_FOR_RUNNING_PODS = Method(
+    make=WaitForRunningPods, params=("action", "desiredPodCount", "isFatal", *_TIMES, *SELECTOR_PARAMS)
+)
+WAIT_FOR_NODES = Method(
+    make=WaitForNodes, params=("action", "minDesiredNodeCount", "maxDesiredNodeCount", *_TIMES, *SELECTOR_PARAMS)
+)
+WAIT_FOR_GENERIC_OBJECTS = Method(
+    make=WaitForGenericK8sObjects,
+    params=(
+        *("action", "objectGroup", "objectVersion", "objectResource", "namespaceRange", "labelSelector"),
+        *("successfulConditions", "failedConditions", "minDesiredObjectCount", "maxFailedObjectCount", *_TIMES),
+    ),
+)

@@ -1,0 +1,85 @@
+"""The namespaces of a test: made before its steps, deleted after them."""
+
+import random
+import re
+import string
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+
+from kubedyno.client.errors import ApiError, Overdue
+from kubedyno.client.informer import Informer
+from kubedyno.client.rest import Client
+from kubedyno.clusterloader.config import Namespaces
+from kubedyno.kit import tasks
+from kubedyno.kit.errors import EngineError, UsageError
+from kubedyno.kube.resources import NAMESPACES
+from kubedyno.lab import installing
+
+_DRAWN: Final = 6
+_STALE: Final = re.compile(r"test-[a-z0-9]+-[0-9]+")
+_AT_A_TIME: Final = 16
+
+
+def prefix_of(wanted: Namespaces, rng: random.Random) -> str:
+    """What the names of a test's namespaces begin with."""
+    drawn = "".join(rng.choices(string.ascii_lowercase + string.digits, k=_DRAWN))
+    return wanted.prefix or f"test-{drawn}"
+
+
+def names(wanted: Namespaces, prefix: str) -> tuple[str, ...]:
+    """Of all namespaces of a test."""
+    return tuple(f"{prefix}-{number}" for number in range(1, wanted.number + 1))
+
+
+async def prepare(client: Client, wanted: Namespaces, prefix: str) -> None:
+    """Make the namespaces, ready for pods. UsageError when some are there already that must not be."""
+    there = [obj["metadata"]["name"] for obj in (await client.list_all(NAMESPACES)).items]
+    if wanted.deletes_stale:
+        stale = [name for name in there if _STALE.fullmatch(name) and not name.startswith(f"{prefix}-")]
+        await delete(client, stale, timeout_s=wanted.delete_timeout_s)
+    ours = sorted(name for name in there if name.startswith(f"{prefix}-"))
+    if ours and not wanted.takes_existing:
+        raise UsageError(
+            f"namespace.prefix {prefix}: the cluster has {ours[0]} already ({len(ours)} in all): delete them, choose "
+            "another prefix, or write enableExistingNamespaces: true"
+        )
+    await _each(names(wanted, prefix), lambda name: installing.ensure_namespace(client, name), "make namespace")
+
+
+async def delete(client: Client, doomed: Sequence[str], *, timeout_s: float) -> None:
+    """Delete namespaces, and return when they are gone; EngineError names those that stay."""
+
+    async def remove(name: str) -> None:
+        try:
+            await client.delete(NAMESPACES, name)
+        except ApiError as error:
+            if not error.is_not_found:
+                raise
+
+    await _each(doomed, remove, "delete namespace")
+    gone = frozenset(doomed)
+    async with Informer(client, NAMESPACES) as known:
+        try:
+            await known.wait_until(
+                lambda there: not any(obj["metadata"]["name"] in gone for obj in there.items),
+                timeout_s=timeout_s,
+                what="the end of the namespaces",
+            )
+        except Overdue:
+            left = sorted(obj["metadata"]["name"] for obj in known.items if obj["metadata"]["name"] in gone)
+            raise EngineError(
+                f"{len(left)} namespaces of the test did not go away within {timeout_s:g} s: {', '.join(left[:5])}; "
+                "see what they still hold, or raise namespace.deleteNamespaceTimeout"
+            ) from None
+
+
+async def _each(some: Sequence[str], do: Callable[[str], Awaitable[None]], what: str) -> None:
+    left = iter(some)
+
+    async def work() -> None:
+        for name in left:
+            await do(name)
+
+    async with tasks.owning() as group:
+        for hand in range(min(_AT_A_TIME, len(some))):
+            group.create_task(work(), name=f"{what} with hand {hand}")

@@ -1,0 +1,201 @@
+"""Playing a config: namespaces, dependencies, steps, and what is left of them when all is over.
+
+Steps run one after the other; what a step holds runs side by side. A step that fails does not stop the test, unless a
+measurement says that its failure is fatal.
+"""
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncIterator
+
+import msgspec
+
+from kubedyno.clusterloader import namespaces
+from kubedyno.clusterloader.config import Config, Measurement, Phase, Step
+from kubedyno.clusterloader.config import Dependency as Asked
+from kubedyno.clusterloader.dependencies import DEPENDENCIES
+from kubedyno.clusterloader.dependencies.depending import Dependency, Surroundings
+from kubedyno.clusterloader.loading.phases import Phases, Templates
+from kubedyno.clusterloader.measurements import METHODS
+from kubedyno.clusterloader.measurements.measuring import Background, Result, Scene
+from kubedyno.clusterloader.measurements.measuring import Measurement as Instance
+from kubedyno.clusterloader.measurements.params import Params
+from kubedyno.clusterloader.reporting import junit
+from kubedyno.clusterloader.reporting.summaries import Summary
+from kubedyno.kit import randomness, tasks
+from kubedyno.kit.clock import NS_PER_S
+from kubedyno.kit.errors import EngineError, KubedynoError
+from kubedyno.lab.lab import Lab
+
+
+class Gathered(msgspec.Struct, frozen=True):
+    """A summary, and when it was gathered; ns since the epoch."""
+
+    summary: Summary
+    wall_ns: int
+
+
+class Played:
+    """What a test has come to so far: kept apart, so that a failure loses nothing."""
+
+    def __init__(self) -> None:
+        self.duration_s = 0.0
+        self.problem = ""
+        """What ended the test before its steps, or between them; empty: it came to its end."""
+        self.steps: list[junit.Case] = []
+        self.gathered: list[Gathered] = []
+        self.remarks: list[str] = []
+        """What was done otherwise than the config says."""
+        self.late_s: list[float] = []
+        """How much later than planned each action of a phase began."""
+
+
+class Player:
+    """Plays one config on a lab that has its nodes, but for those that dependencies bring."""
+
+    def __init__(
+        self, config: Config, templates: Templates, lab: Lab, *, nodes: int, may_execute: bool = False
+    ) -> None:
+        """With `may_execute` steps may run programs on this machine."""
+        self._config = config
+        self._templates = templates
+        self._lab = lab
+        self._nodes = nodes
+        self._may_execute = may_execute
+        self._rng: random.Random = randomness.stream(lab.seed, "clusterloader")
+        self._prefix = namespaces.prefix_of(config.namespaces, self._rng)
+        self._instances: dict[tuple[str, str], Instance] = {}
+
+    async def play(self, played: Played) -> None:
+        """Run the whole test. What it comes to is in `played`, and whether that is right in the lab's checks."""
+        async with self._namespaces(), self._dependencies(), tasks.owning() as group:
+            background = Background(group)
+            scene = Scene(
+                client=self._lab.client,
+                clock=self._lab.clock,
+                background=background,
+                scraper=self._lab.scraper,
+                prefix=self._prefix,
+                nodes=self._nodes,
+                may_execute=self._may_execute,
+            )
+            phases = Phases(
+                self._config,
+                self._templates,
+                self._lab.client,
+                prefix=self._prefix,
+                clock=self._lab.clock,
+                rng=self._rng,
+                late_s=played.late_s,
+            )
+            phases.on_accepted = self._lab.creator.on_accepted
+            try:
+                with self._lab.timed():
+                    await self._steps(phases, scene, played)
+            finally:
+                background.end()
+                played.remarks += phases.versions.remarks
+
+    # Around the steps.
+
+    @contextlib.asynccontextmanager
+    async def _namespaces(self) -> AsyncIterator[None]:
+        wanted, client = self._config.namespaces, self._lab.client
+        await namespaces.prepare(client, wanted, self._prefix)
+        try:
+            yield
+        finally:
+            if wanted.deletes_own:
+                await namespaces.delete(
+                    client, namespaces.names(wanted, self._prefix), timeout_s=wanted.delete_timeout_s
+                )
+
+    @contextlib.asynccontextmanager
+    async def _dependencies(self) -> AsyncIterator[None]:
+        """All of them, in their order; what was set up, wholly or in part, is torn down in the reverse one."""
+        surroundings = Surroundings(client=self._lab.client, clock=self._lab.clock)
+        async with contextlib.AsyncExitStack() as stack:
+            for asked in self._config.dependencies:
+                dependency = DEPENDENCIES[asked.method].make(surroundings)
+                stack.push_async_callback(dependency.tear_down)
+                await self._set_up(asked, dependency)
+            yield
+
+    async def _set_up(self, asked: Asked, dependency: Dependency) -> None:
+        params = Params(asked.params, of=f"dependency {asked.name}", place=asked.place)
+        try:
+            async with asyncio.timeout(asked.timeout_s or None):
+                await dependency.set_up(params)
+        except TimeoutError:
+            raise EngineError(
+                f"dependency {asked.name} was not set up within {asked.timeout_s:g} s ({asked.place}): "
+                "give it a longer timeout"
+            ) from None
+
+    # Steps.
+
+    async def _steps(self, phases: Phases, scene: Scene, played: Played) -> None:
+        steps = self._config.steps
+        for number, step in enumerate(steps, 1):
+            if await self._step(number, step, phases, scene, played):
+                continue
+            if number < len(steps):
+                self._lab.expect(
+                    "all steps",
+                    holds=False,
+                    detail=f"step {number} failed for good: {len(steps) - number} were not run",
+                )
+            return
+
+    async def _step(self, number: int, step: Step, phases: Phases, scene: Scene, played: Played) -> bool:
+        """Whether the test goes on."""
+        name = self._config.name
+        begun_ns = self._lab.clock.monotonic_ns()
+        if step.phases:
+            errors: list[str] = []
+            async with tasks.owning() as group:
+                for phase in step.phases:
+                    group.create_task(self._phase(phase, phases, errors), name=f"phase of {step.name}")
+            self._tell(junit.step_name(name, number, step.name), begun_ns, tuple(errors), played)
+            return True
+        results: list[Result | None] = [None] * len(step.measurements)
+        async with tasks.owning() as group:
+            for index, measurement in enumerate(step.measurements):
+
+                async def run(index: int = index, measurement: Measurement = measurement) -> None:
+                    result = results[index] = await self._measure(measurement, scene)
+                    case = junit.measurement_name(name, number, step.name, index, measurement.identifier)
+                    self._tell(case, begun_ns, result.errors, played, skipped=result.skipped)
+
+                group.create_task(run(), name=f"{measurement.method} {measurement.identifier}")
+        for done in results:
+            if done is not None:
+                gathered_ns = self._lab.clock.wall_ns()
+                played.remarks += done.remarks
+                played.gathered += [Gathered(summary, gathered_ns) for summary in done.summaries]
+        return not any(done is not None and done.is_fatal and done.errors for done in results)
+
+    async def _phase(self, phase: Phase, phases: Phases, errors: list[str]) -> None:
+        try:
+            errors += await phases.run(phase)
+        except KubedynoError as error:
+            errors.append(str(error))
+
+    async def _measure(self, measurement: Measurement, scene: Scene) -> Result:
+        key = measurement.method, measurement.identifier
+        if key not in self._instances:
+            self._instances[key] = METHODS[measurement.method].make(measurement.identifier, scene)
+        of = f"{measurement.method} {measurement.identifier}"
+        try:
+            return await self._instances[key].execute(Params(measurement.params, of=of, place=measurement.place))
+        except KubedynoError as error:
+            return Result(errors=(str(error),))
+
+    def _tell(self, case: str, begun_ns: int, errors: tuple[str, ...], played: Played, *, skipped: str = "") -> None:
+        took_s = (self._lab.clock.monotonic_ns() - begun_ns) / NS_PER_S
+        played.steps.append(junit.Case(case, took_s, errors, skipped))
+        if skipped and not errors:
+            played.remarks.append(f"{case} was skipped: {skipped}")
+        else:
+            self._lab.expect(case, not errors, "; ".join(errors))

@@ -1,0 +1,77 @@
+"""A config as a scenario: the same runner, recorder, audit and page as for every other."""
+
+import re
+from typing import Final
+
+import msgspec
+
+from kubedyno.clusterloader.config import Config
+from kubedyno.clusterloader.language.rendering import Templates
+from kubedyno.clusterloader.playing import Played, Player
+from kubedyno.clusterloader.reporting.folders import Told
+from kubedyno.kit.clock import NS_PER_S
+from kubedyno.kit.errors import KubedynoError
+from kubedyno.lab.lab import Lab
+from kubedyno.lab.scenario import Scenario
+from kubedyno.sim.pools import Pool
+
+POOL: Final = "node"
+"""Nodes that no dependency brings are node-0, node-1, ..."""
+_NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9]+")
+_NAME_LENGTH: Final = 40
+
+
+class Test(msgspec.Struct, frozen=True, kw_only=True):
+    """A compiled config, ready to be run; what it comes to is in `played`."""
+
+    config: Config
+    templates: Templates
+    nodes: int
+    """What its templates were told."""
+    makes_nodes: int
+    """How many are made for it, beside those of its dependencies."""
+    may_execute: bool = False
+    """Whether its steps may run programs on this machine."""
+    played: Played
+
+    @property
+    def told(self) -> Told:
+        """What its part of a report says, as far as it came."""
+        played = self.played
+        return Told(
+            config=self.config,
+            duration_s=played.duration_s,
+            problem=played.problem,
+            steps=tuple(played.steps),
+            summaries=tuple((one.summary, one.wall_ns) for one in played.gathered),
+        )
+
+    @property
+    def scenario(self) -> Scenario:
+        """What the runner runs."""
+
+        async def play(lab: Lab) -> None:
+            begun_ns = lab.clock.monotonic_ns()
+            try:
+                if self.makes_nodes:
+                    await lab.nodes(Pool(name=POOL, count=self.makes_nodes))
+                player = Player(self.config, self.templates, lab, nodes=self.nodes, may_execute=self.may_execute)
+                await player.play(self.played)
+            except KubedynoError as error:
+                self.played.problem = str(error)
+                raise
+            finally:
+                self.played.duration_s = (lab.clock.monotonic_ns() - begun_ns) / NS_PER_S
+
+        return Scenario(
+            name=f"clusterloader/{_slug(self.config.name)}",
+            function=play,
+            tags=("clusterloader",),
+            is_everywhere=True,
+            description=f"ClusterLoader2's config {self.config.path}.",
+        )
+
+
+def _slug(name: str) -> str:
+    """As it may stand in the name of a namespace."""
+    return _NOT_IN_NAMES.sub("-", name.lower())[:_NAME_LENGTH].strip("-") or "test"

@@ -1,0 +1,403 @@
+"""`kubedyno clusterloader` as a user meets it, on the embedded engine in virtual time: files, sentences, exit codes."""
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import msgspec
+import pytest
+
+from kubedyno import cli
+
+pytestmark = pytest.mark.unit
+
+TOP = Path(__file__).parents[3]
+
+POD = """
+apiVersion: v1
+kind: Pod
+metadata:
+  name: {{.Name}}
+  labels:
+    group: {{.Group}}
+spec:
+  containers:
+  - name: pause
+    image: pause
+    resources:
+      requests:
+        cpu: {{DefaultParam .Cpu "100m"}}
+"""
+
+DEPLOYMENT = """
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{.Name}}
+  labels: {group: web}
+spec:
+  replicas: {{.Replicas}}
+  selector:
+    matchLabels:
+      app: {{.Name}}
+  template:
+    metadata:
+      labels:
+        group: web
+        app: {{.Name}}
+    spec:
+      containers:
+      - name: pause
+        image: {{.Image}}
+"""
+
+THROUGHPUT = """
+name: throughput
+tuningSets:
+- name: Uniform
+  qpsLoad: {qps: 50}
+steps:
+- name: Start
+  measurements:
+  - Identifier: Startup
+    Method: PodStartupLatency
+    Params: {action: start, labelSelector: group = load, threshold: %s}
+  - {Identifier: Throughput, Method: SchedulingThroughput, Params: {action: start, measurmentInterval: 1s}}
+- name: Create
+  phases:
+  - namespaceRange: {min: 1, max: 1}
+    replicasPerNamespace: 100
+    tuningSet: Uniform
+    objectBundle:
+    - {basename: load, objectTemplatePath: pod.yaml, templateFillMap: {Group: load, Cpu: %s}}
+- name: Wait
+  measurements:
+  - identifier: Running
+    method: WaitForRunningPods
+    params: {desiredPodCount: 100, labelSelector: group = load, timeout: 1m, isFatal: %s}
+- name: Gather
+  measurements:
+  - {identifier: Startup, method: PodStartupLatency, params: {action: gather}}
+  - {identifier: Throughput, method: SchedulingThroughput, params: {action: gather, threshold: %s}}
+"""
+
+
+class Ran:
+    """What one call of the command left."""
+
+    def __init__(self, code: int, out: str, err: str, reports: Path) -> None:
+        self.code, self.out, self.err, self.reports = code, out, err, reports
+
+    def summary(self, prefix: str) -> Any:
+        """The only one whose name begins so."""
+        (path,) = self.reports.glob(f"{prefix}*.json")
+        return json.loads(path.read_text())
+
+    @property
+    def junit(self) -> Mapping[str, str]:
+        """The failure of each case by its name; empty: it passed."""
+        suite = ET.fromstring((self.reports / "junit.xml").read_text())  # noqa: S314 - we wrote it
+        found = {case.attrib["name"]: (case.findtext("failure") or "") for case in suite.iter("testcase")}
+        assert suite.attrib["tests"] == str(len(found))
+        assert suite.attrib["failures"] == str(sum(bool(text) for text in found.values()))
+        return found
+
+    @property
+    def trial(self) -> Any:
+        """The record of the only trial."""
+        (path,) = self.reports.glob("kubedyno/*/trials/*/trial.json")
+        return msgspec.json.decode(path.read_bytes())
+
+
+Command = Callable[..., Ran]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.delenv("NUM_NODES", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pod.yaml").write_text(POD)
+    (tmp_path / "deployment.yaml").write_text(DEPLOYMENT)
+
+    def call(config: str, *args: str) -> Ran:
+        path = tmp_path / "config.yaml"
+        if "\n" in config:
+            path.write_text(config)
+            config = "config.yaml"
+        reports = tmp_path / "reports"
+        words = [f"--testconfig={config}", f"--report-dir={reports}", "--time", "virtual", *args]
+        monkeypatch.setattr(sys, "argv", ["kubedyno", "clusterloader", *words])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        printed = capsys.readouterr()
+        assert "Traceback" not in printed.err
+        left = tmp_path / "state" / "kubedyno" / "runs"
+        assert not left.is_dir() or list(left.iterdir()) == []
+        return Ran(code, printed.out, printed.err, reports)
+
+    return call
+
+
+def test_pods_are_made_measured_and_told_in_the_files_that_readers_expect(run: Command) -> None:
+    ran = run(THROUGHPUT % ("5s", "100m", "true", 40), "--nodes=5")
+    assert ran.code == 0, ran.out + ran.err
+    assert set(ran.junit.values()) == {""}
+    assert list(ran.junit) == [
+        "throughput overall (config.yaml)",
+        "throughput: [step: 01] Start [00] - Startup",
+        "throughput: [step: 01] Start [01] - Throughput",
+        "throughput: [step: 02] Create",
+        "throughput: [step: 03] Wait [00] - Running",
+        "throughput: [step: 04] Gather [00] - Startup",
+        "throughput: [step: 04] Gather [01] - Throughput",
+    ]
+    startup = ran.summary("PodStartupLatency_Startup_throughput_")
+    assert {item["labels"]["Metric"] for item in startup["dataItems"]} == {
+        *("create_to_schedule", "schedule_to_run", "run_to_watch", "schedule_to_watch", "pod_startup", "create_to_run")
+    }
+    assert ran.summary("SchedulingThroughput_throughput_")["max"] == pytest.approx(50, rel=0.05)
+    assert (ran.reports / "generatedConfig_throughput.yaml").is_file()
+    assert json.loads((ran.reports / "cl2-metadata.json").read_text())["nodes"] == "5"
+    assert ran.trial["verdict"] == "passed"
+    assert "everything is in" in ran.out
+
+
+def test_each_threshold_that_is_missed_fails_its_case_and_the_run(run: Command) -> None:
+    ran = run(THROUGHPUT % ("1ns", "100m", "true", 1000), "--nodes=5")
+    assert ran.code == 1
+    startup = ran.junit["throughput: [step: 04] Gather [00] - Startup"]
+    assert "pod startup: too high latency: the 50th percentile is" in startup
+    assert "scheduler throughput:" in ran.junit["throughput: [step: 04] Gather [01] - Throughput"]
+    assert "and 1000 are asked for" in ran.junit["throughput overall (config.yaml)"]
+    assert ran.summary("PodStartupLatency_Startup_throughput_")["version"] == "1.0"
+
+
+def test_a_failed_step_does_not_stop_the_test_unless_it_is_fatal(run: Command) -> None:
+    ran = run(THROUGHPUT % ("5s", "9", "false", 0), "--nodes=5")
+    assert ran.code == 1
+    waited = ran.junit["throughput: [step: 03] Wait [00] - Running"]
+    assert "15 of 100 pods run and are ready; 85 say: 0/5 nodes" in waited
+    assert "after 60 s (labelSelector 'group = load')" in waited
+    assert "throughput: [step: 04] Gather [00] - Startup" in ran.junit
+    fatal = run(THROUGHPUT % ("5s", "9", "true", 0), "--nodes=5", "--report-dir=again")
+    assert fatal.code == 1
+    assert "step 3 failed for good: 1 were not run" in fatal.out
+
+
+RECONCILED = """
+name: reconciled
+namespace: {number: 2}
+tuningSets:
+- name: Fast
+  parallelismLimitedLoad: {parallelismLimit: 4}
+steps:
+- name: Follow
+  measurements:
+  - method: WaitForControlledPodsRunning
+    instances:
+    - identifier: Web
+      params: {action: start, apiVersion: apps/v1, kind: Deployment, labelSelector: group = web, operationTimeout: 1m}
+  - {method: Timer, identifier: Timer, params: {action: start, label: all}}
+- name: Create
+  phases: &phases
+  - namespaceRange: {min: 1, max: 2}
+    replicasPerNamespace: 3
+    tuningSet: Fast
+    objectBundle:
+    - {basename: web, objectTemplatePath: deployment.yaml, templateFillMap: {Replicas: 2, Image: one}}
+- name: Wait
+  measurements: &wait
+  - {method: WaitForControlledPodsRunning, identifier: Web, params: {action: gather}}
+- name: Patch
+  phases:
+  - namespaceRange: {min: 1, max: 2}
+    replicasPerNamespace: 3
+    tuningSet: Fast
+    objectBundle:
+    - {basename: web, objectTemplatePath: deployment.yaml, templateFillMap: {Replicas: 4, Image: two}}
+- name: Wait again
+  measurements: *wait
+- name: Count
+  measurements:
+  - {method: WaitForRunningPods, identifier: All, params: {desiredPodCount: 24, labelSelector: group = web}}
+- name: Delete
+  phases:
+  - namespaceRange: {min: 1, max: 2}
+    replicasPerNamespace: 1
+    tuningSet: Fast
+    objectBundle:
+    - {basename: web, objectTemplatePath: deployment.yaml, templateFillMap: {Replicas: 4, Image: two}}
+- name: Wait for the end
+  measurements: *wait
+- name: Count what is left
+  measurements:
+  - {method: WaitForRunningPods, identifier: Left, params: {desiredPodCount: 8, labelSelector: group = web}}
+  - {method: Timer, identifier: Timer, params: {action: stop, label: all}}
+- name: Gather
+  measurements:
+  - {method: Timer, identifier: Timer, params: {action: gather}}
+"""
+
+
+def test_phases_create_patch_and_delete_what_is_missing_or_too_much(run: Command) -> None:
+    ran = run(RECONCILED, "--nodes=10")
+    assert ran.code == 0, ran.out + ran.err
+    timer = ran.summary("Timer_reconciled_")
+    assert timer["version"] == "v1"
+    assert timer["dataItems"][0]["labels"] == {"test": "phases"}
+    assert timer["dataItems"][0]["data"]["all"] > 0
+
+
+def test_the_seeds_example_runs_by_the_path_that_it_has_elsewhere(run: Command) -> None:
+    for path in ("pkg/dependency/kwok/examples", "clusterloader2/pkg/dependency/kwok/examples"):
+        ran = run(f"{path}/test-config.yaml", "--provider=skeleton", "--nodes=3", "--v=2")
+        assert ran.code == 0, ran.out + ran.err
+        assert set(ran.junit.values()) == {""}
+        claims = ran.summary("ResourceClaimAllocationLatency_GpuClaims_kwok-dra-test_")
+        assert {item["labels"]["Metric"] for item in claims["dataItems"]} == {
+            *("claim_allocation", "pod_create_to_claim_create", "PodGetCalls")
+        }
+        for left in ran.reports.glob("*.json"):
+            left.unlink()
+
+
+def test_jobs_work_as_long_as_the_environment_says(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = str(TOP / "examples" / "clusterloader" / "test-config.yaml")
+    times = {}
+    for milliseconds in ("10000", "40000"):
+        monkeypatch.setenv("CL2_JOB_RUNNING_TIME_MS", milliseconds)
+        ran = run(config, "--nodes=3")
+        assert ran.code == 0, ran.out + ran.err
+        assert "CL2_JOB_RUNNING_TIME_MS" not in ran.err
+        suite = ET.fromstring((ran.reports / "junit.xml").read_text())  # noqa: S314 - we wrote it
+        times[milliseconds] = float(suite.attrib["time"])
+        for path in ran.reports.glob("*.json"):
+            path.unlink()
+    assert times["40000"] - times["10000"] == pytest.approx(30, abs=3)
+
+
+def test_a_dry_run_prints_the_config_and_runs_nothing(run: Command) -> None:
+    ran = run(THROUGHPUT % ("5s", "100m", "true", 40), "--nodes=5", "--dry-run")
+    assert ran.code == 0
+    assert "name: throughput" in ran.out
+    assert not (ran.reports / "junit.xml").exists()
+
+
+PHASE = """
+name: a
+tuningSets: [{{name: Fast, qpsLoad: {{qps: 1}}}}]
+steps:
+- phases:
+  - replicasPerNamespace: 1
+    tuningSet: {tuning_set}
+    objectBundle: [{{basename: b, objectTemplatePath: {template}}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("config", "args", "told"),
+    [
+        ("name: a\nsteps: [\n", (), "config.yaml, line"),
+        ("name: a\nsteps:\n- {{nothing}}\n", (), 'function "nothing" not defined'),
+        (PHASE.format(tuning_set="Fats", template="pod.yaml"), (), "Fast"),
+        (PHASE.format(tuning_set="Fast", template="pd.yaml"), (), "there is no file pd.yaml"),
+        ("name: a\nnamespace: {number: 10000}\nsteps:\n- measurements: []\n", (), "10000"),
+        ("name: a\nsteps:\n- measurements: [{method: Sleeep, identifier: a}]\n", (), "Sleep"),
+    ],
+)
+def test_what_is_wrong_with_a_config_is_said_before_anything_runs(
+    run: Command, config: str, args: tuple[str, ...], told: str
+) -> None:
+    ran = run(config, *args)
+    assert ran.code == 2
+    assert told in ran.err
+    assert not (ran.reports / "junit.xml").exists()
+
+
+def test_nothing_to_run_is_a_sentence(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    del run
+    monkeypatch.setattr(sys, "argv", ["kubedyno", "clusterloader"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+
+
+MISSING_TOLERATION = """
+name: intolerant
+dependencies: [{name: gpus, method: kwok-dra, params: {nodes: 1}}]
+tuningSets: [{name: Fast, qpsLoad: {qps: 10}}]
+steps:
+- name: Create
+  phases:
+  - namespaceRange: {min: 1, max: 1}
+    replicasPerNamespace: 1
+    tuningSet: Fast
+    objectBundle: [{basename: pod, objectTemplatePath: pod.yaml, templateFillMap: {Group: a}}]
+- name: Wait
+  measurements: [{method: WaitForRunningPods, identifier: Pods, params: {desiredPodCount: 1, timeout: 20s}}]
+"""
+
+
+def test_a_pod_without_the_toleration_says_so(run: Command) -> None:
+    ran = run(MISSING_TOLERATION)
+    assert ran.code == 1
+    waited = ran.junit["intolerant: [step: 02] Wait [00] - Pods"]
+    assert "0 of 1 pods run and are ready; 1 says: 0/1 nodes are available" in waited
+    assert "it does not tolerate kwok.x-k8s.io/node=fake:NoSchedule, the taint of fake nodes" in waited
+
+
+WITHOUT_TEMPLATE = """
+name: unordered
+dependencies: [{name: gpus, method: DRAKWOKDriver, params: {nodes: 1}}]
+tuningSets: [{name: Fast, qpsLoad: {qps: 10}}]
+steps:
+- name: Follow
+  measurements:
+  - method: WaitForControlledPodsRunning
+    identifier: Jobs
+    params: {action: start, apiVersion: batch/v1, kind: Job, operationTimeout: 20s}
+- name: Create
+  phases:
+  - namespaceRange: {min: 1, max: 1}
+    replicasPerNamespace: 1
+    tuningSet: Fast
+    objectBundle:
+    - basename: job
+      objectTemplatePath: kwok-gpu-job.yaml
+      templateFillMap: {Replicas: 1, Mode: Indexed, Sleep: 30s}
+- name: Wait
+  measurements: [{method: WaitForControlledPodsRunning, identifier: Jobs, params: {action: gather}}]
+"""
+
+
+def test_a_claim_without_its_template_says_what_comes_first(run: Command, tmp_path: Path) -> None:
+    (tmp_path / "kwok-gpu-job.yaml").write_text((TOP / "examples/clusterloader/kwok-gpu-job.yaml").read_text())
+    ran = run(WITHOUT_TEMPLATE)
+    assert ran.code == 1
+    waited = ran.junit["unordered: [step: 03] Wait [00] - Jobs"]
+    assert "Job test-" in waited
+    assert "0 of 1 pods run and are ready after 20 s; it has 1; 1 says:" in waited
+    assert "see that the ResourceClaimTemplate kwok-gpu-claim-template-0 is there: create it in a step before" in waited
+    failed = ran.summary("WaitForControlledPodsRunning_")
+    assert [pod["status"] for pod in failed] == ["Pending"]
+
+
+@pytest.mark.parametrize(
+    ("params", "told"),
+    [("{nodes: many}", "'many' is not a number"), ("{gpusPerNode: -1}", "gpusPerNode is -1: write 0 to 1024")],
+)
+def test_a_dependency_with_wrong_parameters_is_refused_before_anything_runs(
+    run: Command, params: str, told: str
+) -> None:
+    ran = run(MISSING_TOLERATION.replace("{nodes: 1}", params))
+    assert ran.code == 2
+    assert told in ran.err
