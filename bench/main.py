@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 
 import client_create
+import clusterloading
 import deciding
 import embedded_calls
 import embedded_nodes
@@ -36,6 +37,8 @@ BENCHMARKS: dict[str, Callable[[], list[Result]]] = {
     "simulate": simulating.simulate,
     "recorder": recording.recorder,
     "submit": submitting.submit,
+    "clusterloader-compile": clusterloading.compile_large,
+    "clusterloader-throughput": clusterloading.throughput,
     "decide": deciding.deciding,
     "fill": filling.fill,
     "fill-large": filling.fill_large,

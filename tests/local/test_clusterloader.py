@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -35,3 +36,101 @@ def test_the_example_runs_and_leaves_nothing(user: User) -> None:
     (path,) = reports.glob("PodStartupLatency_GpuPods_kwok-dra-test_*.json")
     assert json.loads(path.read_text())["dataItems"]
     assert processes_below(user.home) == []
+
+
+POD = """
+apiVersion: v1
+kind: Pod
+metadata:
+  name: {{.Name}}
+  labels:
+    group: load
+spec:
+  containers:
+  - name: pause
+    image: pause
+"""
+
+MEASURED = """
+name: measured
+tuningSets: [{name: Uniform, qpsLoad: {qps: 20}}]
+steps:
+- name: Start
+  measurements: &all
+  - {method: PodStartupLatency, identifier: Startup, params: {action: start, labelSelector: group = load}}
+  - {method: SchedulingThroughput, identifier: Throughput, params: {action: start, measurmentInterval: 1s}}
+  - {method: SchedulingMetrics, identifier: Scheduling, params: {action: start}}
+  - {method: PrometheusSchedulingMetrics, identifier: Prom, params: {action: start}}
+  - {method: SchedulingThroughputPrometheus, identifier: Bindings, params: {action: start}}
+  - {method: APIResponsivenessPrometheus, identifier: API, params: {action: start}}
+  - method: GenericPrometheusQuery
+    identifier: Generic
+    params:
+      action: start
+      metricName: Requests
+      metricVersion: v1
+      unit: "1"
+      dimensions: [verb]
+      queries:
+      - {name: Count, query: 'sum(increase(apiserver_request_total{resource="pods"}[%v])) by (verb)', threshold: 1}
+- name: Create
+  phases:
+  - namespaceRange: {min: 1, max: 1}
+    replicasPerNamespace: 400
+    tuningSet: Uniform
+    objectBundle: [{basename: load, objectTemplatePath: pod.yaml}]
+- name: Wait
+  measurements:
+  - {method: WaitForRunningPods, identifier: Wait, params: {desiredPodCount: 400, labelSelector: group = load}}
+- name: Gather
+  measurements:
+  - {method: PodStartupLatency, identifier: Startup, params: {action: gather}}
+  - {method: SchedulingThroughput, identifier: Throughput, params: {action: gather}}
+  - {method: SchedulingMetrics, identifier: Scheduling, params: {action: gather}}
+  - {method: PrometheusSchedulingMetrics, identifier: Prom, params: {action: gather}}
+  - {method: SchedulingThroughputPrometheus, identifier: Bindings, params: {action: gather, threshold: 10000}}
+  - {method: APIResponsivenessPrometheus, identifier: API, params: {action: gather, useSimpleLatencyQuery: true}}
+  - {method: GenericPrometheusQuery, identifier: Generic, params: {action: gather, enableViolations: true}}
+"""
+
+
+def test_what_components_say_of_themselves_is_measured_without_a_prometheus_server(user: User) -> None:
+    (user.home / "pod.yaml").write_text(POD)
+    (user.home / "config.yaml").write_text(MEASURED)
+    reports = user.home / "reports"
+
+    def summary(prefix: str) -> Any:
+        (path,) = reports.glob(f"{prefix}_measured_*.json")
+        return json.loads(path.read_text())
+
+    done = run_kubedyno(
+        *("clusterloader", "--testconfig=config.yaml", "--engine=local", "--nodes=10", f"--report-dir={reports}"),
+        env=user.env,
+        cwd=user.home,
+        within_s=180,
+        code=1,
+    )
+    suite = ET.fromstring((reports / "junit.xml").read_text())  # noqa: S314 - we wrote it
+    failed = {case.attrib["name"]: case.findtext("failure") or "" for case in suite if case.find("failure") is not None}
+    # Upstream's rule: thresholds of queries count where violations are enabled.
+    assert sorted(failed) == ["measured overall (config.yaml)", "measured: [step: 04] Gather [06] - Generic"]
+    assert "Count: " in failed["measured: [step: 04] Gather [06] - Generic"]
+    assert "this does not fail the test, since enableViolations is not set" in done.stderr
+    for name in ("SchedulingMetrics", "Prom_PrometheusSchedulingMetrics"):
+        assert summary(name)["frameworkExtensionPointDuration"]["Filter"]["Perc99"] > 0
+        assert summary(name)["schedulingLatency"]["Perc50"] > 0
+    assert summary("SchedulingThroughputPrometheus")["max"] == pytest.approx(20, rel=0.3)
+    assert summary("SchedulingThroughput")["max"] == pytest.approx(20, rel=0.3)
+    calls = {
+        (item["labels"]["Verb"], item["labels"]["Resource"], item["labels"]["Subresource"]): item
+        for item in summary("APIResponsivenessPrometheus")["dataItems"]
+    }
+    assert int(calls["POST", "pods", "binding"]["labels"]["Count"]) == pytest.approx(
+        400, rel=0.25
+    )  # what came before a series was first seen is not counted
+    assert calls["POST", "pods", ""]["data"]["Perc99"] > 0
+    requests = {
+        item["labels"]["verb"]: item["data"]["Count"]
+        for item in summary("GenericPrometheusQuery Requests")["dataItems"]
+    }
+    assert requests["POST"] == pytest.approx(800, rel=0.25)

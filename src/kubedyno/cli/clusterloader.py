@@ -201,7 +201,7 @@ def _report(tests: "Sequence[Test]", report_dir: Path | None, *, provider: str, 
 
     for test in tests:
         for text in test.played.remarks:
-            click.echo(f"warning: {test.config.name}: {text}", err=True)
+            click.echo(f"warning: {text}", err=True)
     if report_dir is not None:
         facts = metadata.facts(provider=provider, nodes=max(test.nodes for test in tests), kubernetes_version="")
         folders.write(report_dir, [test.told for test in tests], facts=facts)

@@ -121,8 +121,9 @@ def found(path: str) -> Path:
     """The file of a config. The examples of kwok-dra are found by the paths that they have elsewhere, too."""
     place = Path(path)
     parts = place.parts[1:] if place.parts[:1] == ("clusterloader2",) else place.parts
-    if not place.exists() and parts[:-1] == _EXAMPLES:
-        return Path(__file__).parents[3] / "examples" / "clusterloader" / parts[-1]
+    example = Path(__file__).parents[3] / "examples" / "clusterloader" / place.name
+    if not place.exists() and parts[:-1] in {_EXAMPLES, ()} and example.is_file():
+        return example
     return place
 
 

@@ -1,6 +1,8 @@
 """`kubedyno clusterloader` as a user meets it, on the embedded engine in virtual time: files, sentences, exit codes."""
 
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -401,3 +403,198 @@ def test_a_dependency_with_wrong_parameters_is_refused_before_anything_runs(
     ran = run(MISSING_TOLERATION.replace("{nodes: 1}", params))
     assert ran.code == 2
     assert told in ran.err
+
+
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{.Name}}
+  labels:
+    group: jobs
+spec:
+  ttlSecondsAfterFinished: 1
+  backoffLimit: 0
+  template:
+    metadata:
+      labels:
+        group: jobs
+        job-type: {{.Type}}
+    spec:
+      restartPolicy: Never
+      containers:
+      - name: work
+        image: work
+"""
+
+JOBS = """
+name: jobs
+tuningSets: [{name: Fast, globalQPSLoad: {qps: 10, burst: 5}}]
+steps:
+- name: Follow
+  measurements:
+  - {method: WaitForFinishedJobs, identifier: End, params: {action: start, labelSelector: group = jobs}}
+  - {method: JobLifecycleLatency, identifier: Life, params: {action: start, labelSelector: group = jobs}}
+- name: Create
+  phases:
+  - namespaceRange: {min: 1, max: 1}
+    replicasPerNamespace: 20
+    tuningSet: Fast
+    objectBundle: [{basename: job, objectTemplatePath: job.yaml, templateFillMap: {Type: %s}}]
+- name: Look at some
+  measurements:
+  - method: WaitForGenericK8sObjects
+    identifier: Some
+    params:
+      objectGroup: batch
+      objectVersion: v1
+      objectResource: jobs
+      namespaceRange: {min: 1, max: 1}
+      successfulConditions: [Complete=True]
+      failedConditions: [Failed=True]
+      minDesiredObjectCount: 1
+      timeout: 2m
+  - {method: WaitForNodes, identifier: Nodes, params: {minDesiredNodeCount: %s, maxDesiredNodeCount: 9, timeout: 5s}}
+- name: Gather
+  measurements:
+  - {method: WaitForFinishedJobs, identifier: End, params: {action: gather, timeout: 3m}}
+  - {method: JobLifecycleLatency, identifier: Life, params: {action: gather, timeout: 3m}}
+"""
+
+
+def test_jobs_that_their_time_has_deleted_count_as_finished(run: Command, tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(JOB)
+    ran = run(JOBS % ("short-lived", 3), "--nodes=3")
+    assert ran.code == 0, ran.out + ran.err
+    items = {item["labels"]["Metric"]: item["data"] for item in ran.summary("JobLifecycleLatency_Life_")["dataItems"]}
+    assert 30_000 <= items["start_to_complete"]["Perc50"] <= 32_000
+    assert items["create_to_start"]["Perc99"] <= 1000
+
+
+def test_jobs_and_nodes_that_do_not_come_are_named_with_the_time(run: Command, tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(JOB)
+    ran = run(JOBS % ("long-running", 7), "--nodes=3")
+    assert ran.code == 1
+    assert (
+        "3 nodes are ready, and 7 to 9 are wanted, after 5 s" in ran.junit["jobs: [step: 03] Look at some [01] - Nodes"]
+    )
+    assert "0 jobs.batch are successful and 0 failed" in ran.junit["jobs: [step: 03] Look at some [00] - Some"]
+    ended = ran.junit["jobs: [step: 04] Gather [00] - End"]
+    assert "20 of 20 Jobs did not finish within 180 s: test-" in ended
+    assert ", ..." in ended
+    assert "20 of 20 Jobs did not complete within 180 s" in ran.junit["jobs: [step: 04] Gather [01] - Life"]
+
+
+OTHERS = """
+name: others
+steps:
+- name: Ask
+  measurements:
+  - {method: SchedulingMetrics, identifier: A, params: {action: start}}
+  - {method: SchedulingThroughputPrometheus, identifier: B, params: {action: start}}
+  - {method: Exec, identifier: C, params: {command: ['%s'], retries: 2, backoffDelay: 1s}}
+- name: Tell
+  measurements:
+  - {method: SchedulingThroughputPrometheus, identifier: B, params: {action: gather, enableViolations: %s, thresold: 1}}
+  - {method: Timer, identifier: D, params: {action: stop, label: never}}
+"""
+
+
+def test_what_is_not_there_is_skipped_in_sight_or_an_error_where_violations_count(run: Command) -> None:
+    ran = run(OTHERS % ("true", "false"), "--nodes=1", "--enable-exec-service")
+    assert ran.code == 1
+    assert "others: [step: 01] Ask [00] - A was skipped: no scheduler of this lab serves" in ran.err
+    assert "others: [step: 02] Tell [00] - B was skipped: no component of this lab serves metrics" in ran.err
+    assert "SchedulingThroughputPrometheus does not read the parameter 'thresold'; did you mean 'threshold'?" in ran.err
+    failed = {name for name, text in ran.junit.items() if text}
+    assert failed == {"others overall (config.yaml)", "others: [step: 02] Tell [01] - D"}
+    assert "never is stopped, but was not started" in ran.junit["others: [step: 02] Tell [01] - D"]
+    again = run(OTHERS % ("false", "true"), "--nodes=1", "--enable-exec-service=true", "--report-dir=again")
+    assert again.code == 1
+    again.reports = again.reports.with_name("again")
+    assert "no component of this lab serves metrics" in again.junit["others: [step: 02] Tell [00] - B"]
+    assert "false: exit code 1" in again.junit["others: [step: 01] Ask [02] - C"]
+
+
+def test_programs_of_the_users_are_run_only_where_that_was_allowed(run: Command) -> None:
+    ran = run(OTHERS % ("true", "false"), "--nodes=1")
+    assert "allow that with --enable-exec-service" in ran.junit["others: [step: 01] Ask [02] - C"]
+
+
+def test_flags_that_mean_nothing_here_are_taken_and_said(run: Command) -> None:
+    ran = run(THROUGHPUT % ("5s", "100m", "true", 40), "--dry-run", "--alsologtostderr", "--k8s-clients-number=40")
+    assert ran.code == 0
+    assert "warning: --alsologtostderr has no effect here" in ran.err
+    assert "warning: --k8s-clients-number has no effect here: there is one client, without a limit" in ran.err
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """As somebody types it at the top of the checkout, with report folders in a folder of the test's own."""
+    env = {name: value for name, value in os.environ.items() if name not in {"KUBECONFIG", "NUM_NODES"}}
+    return subprocess.run(
+        ["sh", "-ec", command.replace("/tmp/", f"{folder}/")],  # noqa: S108 - not there
+        cwd=TOP,
+        env={**env, "XDG_STATE_HOME": str(folder / "state"), "CL2_JOB_RUNNING_TIME_MS": "1000"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+KNOWN = {
+    "reports": """
+        ./run-e2e.sh cluster-loader2 \\
+          --testconfig=pkg/dependency/kwok/examples/test-config.yaml \\
+          --provider=skeleton \\
+          --nodes=3 \\
+          --report-dir=/tmp/reports
+        """,
+    "kwok-dra-test": """
+        cp pkg/dependency/kwok/examples/test-config.yaml /tmp/your-test-config.yaml
+        ./run-e2e.sh cluster-loader2 \\
+          --testconfig=pkg/dependency/kwok/examples/test-config.yaml \\
+          --provider=kind \\
+          --nodes=3 \\
+          --report-dir=/tmp/kwok-dra-test
+        """,
+    "kwok-test": """
+        export KLOG_V=2
+        ./run-e2e.sh cluster-loader2 \\
+          --testconfig=clusterloader2/pkg/dependency/kwok/examples/test-config.yaml \\
+          --provider=kind \\
+          --nodes=3 \\
+          --report-dir=/tmp/kwok-test --v=2
+        """,
+    "": """
+        export CL2_JOB_RUNNING_TIME_MS=2000
+        ./clusterloader2 --testconfig=test-config.yaml --out /tmp/runs
+        """,
+}
+"""By their report folders."""
+
+
+@pytest.mark.parametrize(("reports", "command"), KNOWN.items())
+def test_commands_that_are_known_from_elsewhere_run_as_they_are_written(
+    reports: str, command: str, tmp_path: Path
+) -> None:
+    done = shell(command, tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "kwok-dra-test: passed" in done.stdout
+    if reports:
+        suite = ET.parse(tmp_path / reports / "junit.xml").getroot()  # noqa: S314 - we wrote it
+        assert suite.attrib["failures"] == "0"
+
+
+def test_the_front_door_lists_its_tools_and_says_which_it_has_not(tmp_path: Path) -> None:
+    helped = shell("./run-e2e.sh --help", tmp_path)
+    assert helped.returncode == 0
+    for tool in ("cluster-loader2", "network-performance", "kube-dns", "core-dns", "node-local-dns"):
+        assert tool in helped.stdout
+    refused = shell("./run-e2e.sh core-dns", tmp_path)
+    assert refused.returncode == 2
+    assert refused.stderr == (
+        "run-e2e.sh: core-dns measures a real network between real nodes, which kubedyno does not have: "
+        "it is not offered\n"
+    )
+    assert shell("./run-e2e.sh", tmp_path).returncode == 2
