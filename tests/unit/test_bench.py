@@ -106,6 +106,8 @@ def test_the_benchmarks_are_listed_and_an_unknown_one_is_refused() -> None:
         "simulate",
         "recorder",
         "submit",
+        "clusterloader-compile",
+        "clusterloader-throughput",
         "decide",
         "fill",
         "fill-large",

@@ -70,7 +70,14 @@ def _with_flags_without_effect(command: Command) -> Command:
 
     for name in _WITHOUT_EFFECT:
         option = click.option(
-            f"--{name}", is_flag=False, flag_value="true", default=None, hidden=True, expose_value=False, callback=tell
+            f"--{name}",
+            is_flag=False,
+            flag_value="true",
+            default=None,
+            hidden=True,
+            expose_value=False,
+            callback=tell,
+            help=_WITHOUT_EFFECT[name],
         )
         command = option(command)
     return command

@@ -95,7 +95,7 @@ class Player:
                     await self._steps(phases, scene, played)
             finally:
                 background.end()
-                played.remarks += phases.versions.remarks
+                played.remarks += phases.remarks
 
     # Around the steps.
 

@@ -13,6 +13,8 @@ import msgspec
 import pytest
 
 from kubedyno import cli
+from kubedyno.client.rest import Client
+from kubedyno.kube.resources import PODS
 
 pytestmark = pytest.mark.unit
 
@@ -495,7 +497,9 @@ steps:
   - {method: Exec, identifier: C, params: {command: ['%s'], retries: 2, backoffDelay: 1s}}
 - name: Tell
   measurements:
-  - {method: SchedulingThroughputPrometheus, identifier: B, params: {action: gather, enableViolations: %s, thresold: 1}}
+  - method: SchedulingThroughputPrometheus
+    identifier: B
+    params: {action: gather, enableViolations: %s, trueshold: 1}
   - {method: Timer, identifier: D, params: {action: stop, label: never}}
 """
 
@@ -505,7 +509,9 @@ def test_what_is_not_there_is_skipped_in_sight_or_an_error_where_violations_coun
     assert ran.code == 1
     assert "others: [step: 01] Ask [00] - A was skipped: no scheduler of this lab serves" in ran.err
     assert "others: [step: 02] Tell [00] - B was skipped: no component of this lab serves metrics" in ran.err
-    assert "SchedulingThroughputPrometheus does not read the parameter 'thresold'; did you mean 'threshold'?" in ran.err
+    assert (
+        "SchedulingThroughputPrometheus does not read the parameter 'trueshold'; did you mean 'threshold'?" in ran.err
+    )
     failed = {name for name, text in ran.junit.items() if text}
     assert failed == {"others overall (config.yaml)", "others: [step: 02] Tell [01] - D"}
     assert "never is stopped, but was not started" in ran.junit["others: [step: 02] Tell [01] - D"]
@@ -598,3 +604,33 @@ def test_the_front_door_lists_its_tools_and_says_which_it_has_not(tmp_path: Path
         "it is not offered\n"
     )
     assert shell("./run-e2e.sh", tmp_path).returncode == 2
+
+
+HELD_UP = """
+name: slow
+tuningSets: [{name: Uniform, qpsLoad: {qps: 10}}, {name: Fast, parallelismLimitedLoad: {parallelismLimit: 10}}]
+steps:
+- name: Nothing to do
+  measurements: [{method: Sleep, identifier: A, params: {duration: 1s}}]
+- name: Create
+  phases:
+  - namespaceRange: {min: 1, max: 1}
+    replicasPerNamespace: 20
+    tuningSet: Uniform
+    objectBundle: [{basename: pod, objectTemplatePath: pod.yaml, templateFillMap: {Group: a}}]
+"""
+
+
+def test_a_rate_that_was_not_reached_is_said(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    create = Client.create
+
+    async def slowly(self: Client, *args: Any, **options: Any) -> Any:
+        if args[0] == PODS:
+            await self.clock.sleep(3)  # what an API server that is busy takes
+        return await create(self, *args, **options)
+
+    assert "as fast as the API server answered" not in run(HELD_UP, "--nodes=1").err
+    monkeypatch.setattr(Client, "create", slowly)
+    ran = run(HELD_UP, "--nodes=1", "--report-dir=again")
+    assert "20 times pod took 4.9 s, where the tuning set Uniform asks for 2.0 s: 4 a second" in ran.err
+    assert "no phase uses the tuning set 'Fast'" in ran.err

@@ -331,3 +331,21 @@ def test_a_plan_ascends_and_has_a_time_for_each_action(load: PlannedLoad, count:
     assert times_s[0] == 0 or isinstance(load, RandomizedTimeLimitedLoad)
     if isinstance(load, TimeLimitedLoad | RandomizedTimeLimitedLoad):
         assert times_s[-1] <= load.time_limit_s + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("load", "planned_s"),
+    [
+        (QpsLoad(50), 2.0),
+        (TimeLimitedLoad(7.0), 7.0),
+        (SteppedLoad(30, 2.0), 6.0),
+        (GlobalQpsLoad(10, 40), 6.0),
+        (GlobalQpsLoad(10, 400), 0.0),
+        (PoissonLoad(10), None),
+        (ParallelismLimitedLoad(4), None),
+    ],
+)
+def test_what_a_phase_takes_by_its_tuning_set_is_known_unless_chance_decides(
+    load: Load, planned_s: float | None
+) -> None:
+    assert tuning.planned_s(load, 100) == planned_s

@@ -7,16 +7,19 @@ from typing import Any, Final, Protocol
 
 from kubedyno.client.errors import ApiError, Unreachable
 from kubedyno.client.rest import Client
-from kubedyno.clusterloader.config import Config, ObjectBundle, Phase
+from kubedyno.clusterloader.config import Config, ObjectBundle, Phase, TuningSet
 from kubedyno.clusterloader.loading import objects, reconciling, tuning
 from kubedyno.clusterloader.loading.reconciling import Action, Identity, Listing, Member, State
 from kubedyno.clusterloader.loading.tuning import Buckets
 from kubedyno.clusterloader.loading.versions import Versions
-from kubedyno.kit.clock import Clock
+from kubedyno.kit.clock import NS_PER_S, Clock
 from kubedyno.kit.errors import UsageError
 from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import PODS
 
+_SLOWER: Final = 1.01
+_SLOWER_S: Final = 0.5
+"""A phase that takes longer than planned by more than this was held up."""
 _TOLD: Final = 10
 """Different errors of one phase that are told; of the others the number."""
 
@@ -56,7 +59,8 @@ class Phases:
         self._rng = rng
         self._state = State()
         self._buckets = Buckets()
-        self.versions = Versions(client)
+        self.remarks: list[str] = []
+        self.versions = Versions(client, self.remarks)
         self._late_s = late_s
         self.on_accepted: Callable[[Iterable[tuple[str, str]]], None] = lambda _: None
         """Told of the pods (namespace and name) that the API has accepted."""
@@ -72,15 +76,28 @@ class Phases:
         errors: list[str] = []
         actions = [self._action(action, errors) for action in plan.actions]
         rng = random.Random(self._rng.random())  # noqa: S311 - phases run side by side: each has draws of its own
+        tuning_set, begun_ns = self._config.tuning_sets[phase.tuning_set], self._clock.monotonic_ns()
         await tuning.begin(
             actions,
-            self._config.tuning_sets[phase.tuning_set],
+            tuning_set,
             clock=self._clock,
             rng=rng,
             buckets=self._buckets,
             on_started=self._late_s.append,
         )
+        took_s = (self._clock.monotonic_ns() - begun_ns) / NS_PER_S
+        self._remark_if_slow(phase, tuning_set, len(actions), took_s)
         return _summed_up(errors)
+
+    def _remark_if_slow(self, phase: Phase, tuning_set: TuningSet, count: int, took_s: float) -> None:
+        """A rate that was asked for and not reached must not be taken for one that was."""
+        planned_s = tuning.planned_s(tuning_set.load, count)
+        if planned_s is not None and took_s > planned_s * _SLOWER + _SLOWER_S:
+            names = ", ".join(member.basename for member in phase.bundle)
+            self.remarks.append(
+                f"{phase.place}: {count} times {names} took {took_s:.1f} s, where the tuning set {tuning_set.name} "
+                f"asks for {planned_s:.1f} s: {count / took_s:.0f} a second, as fast as the API server answered"
+            )
 
     def _identity(self, member: ObjectBundle) -> Identity:
         api_version, kind = self._templates.identities(member.template_path)[0]

@@ -17,6 +17,7 @@ from typing import Final, TypeAlias
 
 from kubedyno.clusterloader.config import (
     GlobalQpsLoad,
+    Load,
     ParallelismLimitedLoad,
     PoissonLoad,
     QpsLoad,
@@ -104,6 +105,20 @@ def times_s(load: PlannedLoad, count: int, rng: random.Random) -> Iterator[float
             return iter(sorted(rng.random() * limit_s for _ in range(count)))
         case PoissonLoad(expected_actions_per_s=rate):
             return itertools.accumulate((rng.expovariate(rate) for _ in range(count - 1)), initial=0.0)
+
+
+def planned_s(load: Load, count: int) -> float | None:
+    """How long a phase of so many actions takes if none of them does; None: chance or the actions decide."""
+    match load:
+        case QpsLoad(qps=qps):
+            return count / qps
+        case TimeLimitedLoad(time_limit_s=limit_s):
+            return limit_s
+        case SteppedLoad(burst_size=size, step_delay_s=delay_s):
+            return count // size * delay_s
+        case GlobalQpsLoad(qps=qps, burst=burst):
+            return max(0, count - burst) / qps
+    return None
 
 
 class _Launching:

@@ -13,12 +13,12 @@ _STABLE: Final = "resource.k8s.io/v1"
 
 
 class Versions:
-    """Which version of a kind a cluster is told of; `remarks` say what is told otherwise than it was written."""
+    """Which version of a kind a cluster is told of; `remarks` get what is told otherwise than it was written."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, remarks: list[str]) -> None:
         self._client = client
         self._serves_beta: bool | None = None
-        self.remarks: list[str] = []
+        self._remarks = remarks
 
     async def resource(self, api_version: str, kind: str) -> Resource:
         """The resource to write an object of this kind to."""
@@ -42,5 +42,5 @@ class Versions:
                 if not error.is_not_found:
                     raise
                 self._serves_beta = False
-                self.remarks.append(f"the cluster does not serve {_BETA}: such objects are written as {_STABLE}")
+                self._remarks.append(f"the cluster does not serve {_BETA}: such objects are written as {_STABLE}")
         return self._serves_beta
