@@ -15,7 +15,7 @@ from kubedyno.clusterloader.language.files import ConfigFolder, read_text
 from kubedyno.clusterloader.language.rendering import Templates
 from kubedyno.clusterloader.language.suites import decode_suite
 from kubedyno.clusterloader.language.values import Overrides, template_values
-from kubedyno.clusterloader.measurements import METHODS
+from kubedyno.clusterloader.measurements import METHODS, REFUSED
 from kubedyno.clusterloader.measurements.params import Params
 from kubedyno.clusterloader.playing import Played
 from kubedyno.clusterloader.trials import Test
@@ -105,16 +105,29 @@ def _compiled(
         values,
         templates.render,
         identifier=named.identifier,
-        methods=METHODS,
+        methods={*METHODS, *REFUSED},
         dependencies=DEPENDENCIES,
         is_file=lambda path: folder.place(path).is_file(),
         mentions=mentioned,
         skip_steps=asked.skip_steps,
         overwrites=asked.overwrites,
     )
+    _refuse(config)
     for path in sorted({one.template_path for step in config.steps for phase in step.phases for one in phase.bundle}):
         templates.identities(path)  # what is wrong with it is told before anything runs
     return msgspec.structs.replace(config, remarks=(*config.remarks, *_unread(config)))
+
+
+def _refuse(config: Config) -> None:
+    """UsageError that names all methods that simulated nodes cannot answer."""
+    told = {
+        one.method: f"{one.place}: {one.method} is not offered: {REFUSED[one.method]}; leave it out"
+        for step in config.steps
+        for one in step.measurements
+        if one.method in REFUSED
+    }
+    if told:
+        raise UsageError("\n".join(told.values()))
 
 
 def found(path: str) -> Path:

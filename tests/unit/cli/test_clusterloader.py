@@ -504,7 +504,7 @@ steps:
 """
 
 
-def test_what_is_not_there_is_skipped_in_sight_or_an_error_where_violations_count(run: Command) -> None:
+def test_what_is_not_there_is_skipped_in_sight(run: Command) -> None:
     ran = run(OTHERS % ("true", "false"), "--nodes=1", "--enable-exec-service")
     assert ran.code == 1
     assert "others: [step: 01] Ask [00] - A was skipped: no scheduler of this lab serves" in ran.err
@@ -518,8 +518,38 @@ def test_what_is_not_there_is_skipped_in_sight_or_an_error_where_violations_coun
     again = run(OTHERS % ("false", "true"), "--nodes=1", "--enable-exec-service=true", "--report-dir=again")
     assert again.code == 1
     again.reports = again.reports.with_name("again")
-    assert "no component of this lab serves metrics" in again.junit["others: [step: 02] Tell [00] - B"]
     assert "false: exit code 1" in again.junit["others: [step: 01] Ask [02] - C"]
+
+
+QUERY = """
+name: query
+steps:
+- name: Ask
+  measurements:
+  - method: GenericPrometheusQuery
+    identifier: A
+    params:
+      {action: start, metricName: m, metricVersion: v1, unit: s, queries: [{name: Up, query: up, requireSamples: %s}]}
+- name: Tell
+  measurements: [{method: GenericPrometheusQuery, identifier: A, params: {action: gather}}]
+"""
+
+
+def test_a_query_that_requires_samples_fails_where_there_are_none(run: Command) -> None:
+    assert run(QUERY % "false", "--nodes=1").code == 0
+    ran = run(QUERY % "true", "--nodes=1")
+    assert ran.code == 1
+    assert "Up: there are no samples: no component of this lab" in ran.junit["query: [step: 02] Tell [00] - A"]
+
+
+def test_methods_that_need_real_nodes_are_refused_by_name(run: Command) -> None:
+    method = "steps: [{measurements: [{method: DnsLookupLatency, identifier: a}]}]"
+    ran = run(f"name: a\n{method}\n")
+    assert ran.code == 2
+    assert ran.err == (
+        "kubedyno: config.yaml, line 2: DnsLookupLatency is not offered: it measures a real network between real "
+        "nodes; leave it out\n"
+    )
 
 
 def test_programs_of_the_users_are_run_only_where_that_was_allowed(run: Command) -> None:

@@ -20,6 +20,30 @@ from kubedyno.clusterloader.measurements.waits import (
     WAIT_FOR_RUNNING_PODS,
 )
 
+_NETWORK: Final = "it measures a real network between real nodes"
+_CONTAINERS: Final = "it looks at containers that really run"
+REFUSED: Final[Mapping[str, str]] = {
+    "CiliumEndpointPropagationDelay": _NETWORK,
+    "ClusterOOMsTracker": _CONTAINERS,
+    "ContainerRestarts": _CONTAINERS,
+    "DNSPerformanceK8sHostnames": _NETWORK,
+    "DnsLookupLatency": _NETWORK,
+    "DnsPropagation": _NETWORK,
+    "InClusterAPIServerRequestLatency": _NETWORK,
+    "InClusterNetworkLatency": _NETWORK,
+    "LoadBalancerNodeSyncLatency": _NETWORK,
+    "MetricsServerPrometheus": _CONTAINERS,
+    "NegLatency": _NETWORK,
+    "NetworkPerformanceMetrics": _NETWORK,
+    "NetworkPolicyEnforcement": _NETWORK,
+    "NetworkProgrammingLatency": _NETWORK,
+    "NodeLocalDNSLatencyPrometheus": _NETWORK,
+    "PodPeriodicCommand": _CONTAINERS,
+    "ServiceCreationLatency": _NETWORK,
+    "WindowsResourceUsagePrometheus": _CONTAINERS,
+}
+"""Methods that are known and not offered, since simulated nodes cannot show what they measure."""
+
 METHODS: Final[Mapping[str, Method]] = {
     "APIResponsivenessPrometheus": API_RESPONSIVENESS,
     "Exec": EXEC,

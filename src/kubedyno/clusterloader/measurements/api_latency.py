@@ -8,7 +8,7 @@ import msgspec
 from kubedyno.clusterloader.language.documents import Document, NoYaml, read
 from kubedyno.clusterloader.measurements.measuring import DONE, Method, Result, Scene
 from kubedyno.clusterloader.measurements.params import Params
-from kubedyno.clusterloader.measurements.queries import PROMETHEUS_PARAMS, judged, unavailable
+from kubedyno.clusterloader.measurements.queries import PROMETHEUS_PARAMS, judged
 from kubedyno.clusterloader.measurements.scraping import UNAVAILABLE, Queried
 from kubedyno.clusterloader.reporting.perfdata import PERCENTS, DataItem, PerfData
 from kubedyno.clusterloader.reporting.summaries import Summary
@@ -95,7 +95,7 @@ class APIResponsivenessPrometheus:
         if not self._is_begun:
             raise UsageError(f"APIResponsivenessPrometheus {self._identifier}: gather without a start before it")
         if self._queried is None:
-            return unavailable(params)
+            return Result(skipped=UNAVAILABLE)
         await self._queried.freshen()
         is_simple = params.flag("useSimpleLatencyQuery", default=False)
         calls = list(self._calls(self._queried, _WHOLE if is_simple else _BY_MINUTE))

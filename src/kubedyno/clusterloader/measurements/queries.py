@@ -27,13 +27,6 @@ def judged(violations: list[str], params: Params, summary: Summary) -> Result:
     return Result(summaries=(summary,), remarks=tuple(f"{one}{IGNORED}" for one in violations))
 
 
-def unavailable(params: Params) -> Result:
-    """Nothing can be measured: an error for whoever wants violations, else it is said."""
-    if params.flag("enableViolations", default=False):
-        return Result(errors=(UNAVAILABLE,))
-    return Result(skipped=UNAVAILABLE)
-
-
 class Query(msgspec.Struct, frozen=True, kw_only=True):
     """One figure of a GenericPrometheusQuery."""
 
@@ -96,7 +89,10 @@ class GenericPrometheusQuery:
         if not self._queries:
             raise UsageError(f"GenericPrometheusQuery {self._identifier}: gather without a start before it")
         if self._queried is None:
-            return unavailable(params)
+            required = [query.name for query in self._queries if query.requires_samples]
+            if required:
+                return Result(errors=(f"{', '.join(required)}: there are no samples: {UNAVAILABLE}",))
+            return Result(skipped=UNAVAILABLE)
         await self._queried.freshen()
         name, version, unit = self._metric
         found: dict[tuple[str, ...], dict[str, float]] = {}
@@ -140,7 +136,7 @@ class SchedulingThroughputPrometheus:
         if not self._is_begun:
             raise UsageError(f"SchedulingThroughputPrometheus {self._identifier}: gather without a start before it")
         if self._queried is None:
-            return unavailable(params)
+            return Result(skipped=UNAVAILABLE)
         await self._queried.freshen()
         answer = self._queried.ask(_BINDINGS)
         if len(answer) != 1:

@@ -2,13 +2,14 @@
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
 from kubedyno.kit.draws import Draw
 from kubedyno.kit.errors import UsageError
+from kubedyno.kit.units import parse_duration_s
 from kubedyno.kube import meta
 from kubedyno.kube.codec import Object
 from kubedyno.sim import marks
@@ -18,6 +19,8 @@ JOB_TYPE: Final = "job-type"
 """Label of a pod; with some values it works for a while by itself, as ClusterLoader2's examples expect."""
 
 _MAX_EXIT_CODE: Final = 255
+_SLEEP: Final = "sleep"
+_SLEEP_WORDS: Final = 2
 
 
 class JobTimes(msgspec.Struct, frozen=True):
@@ -76,7 +79,7 @@ class Plan(msgspec.Struct, frozen=True):
 def plan_of(
     pod: Object, settings: KubeletSettings, unit: Callable[[str], float], *, job_times: JobTimes = USUAL_TIMES
 ) -> Plan:
-    """The plan of a pod: what its annotations say, then its label, then the settings of its node.
+    """The plan of a pod: what its annotations say, then its label, then `sleep` as its command, then its node.
 
     `unit(purpose)` is a number in [0, 1) that is always the same for this pod and purpose, so that whoever plays the
     pod next makes the same plan. UsageError when an annotation cannot be read; it names pod and annotation.
@@ -87,6 +90,8 @@ def plan_of(
         work_s: float | None = _asked_s(pod, marks.DURATION, work, unit)
     else:
         work_s = job_times.of(meta.labels(pod).get(JOB_TYPE))
+        if work_s is None:
+            work_s = asleep_s(pod.get("spec", {}).get("containers") or ())
         if work_s is None and settings.duration is not None:
             work_s = _drawn_s(settings.duration, "duration", unit)
     start, stop, exit_code = said.get(marks.START), said.get(marks.STOP), said.get(marks.EXIT_CODE)
@@ -96,6 +101,30 @@ def plan_of(
         stop_s=_drawn_s(settings.stop, "stop", unit) if stop is None else _asked_s(pod, marks.STOP, stop, unit),
         exit_code=_chance_of_failure(settings, unit) if exit_code is None else _asked_exit_code(pod, exit_code),
     )
+
+
+def asleep_s(containers: Sequence[Object]) -> float | None:
+    """How long containers take that all do nothing but sleep; None: one of them does something else, or for ever.
+
+    That is `sleep 30` (or `30s`, `5m`) as a command, and as the only argument of an image of that name.
+    """
+    times = [_sleep_s(container) for container in containers]
+    known = [one for one in times if one is not None]
+    return max(known) if known and len(known) == len(times) else None
+
+
+def _sleep_s(container: Object) -> float | None:
+    words = [*(container.get("command") or ()), *(container.get("args") or ())]
+    image = str(container.get("image", "")).rpartition("/")[2].partition("@")[0].partition(":")[0]
+    if not container.get("command") and image == _SLEEP:
+        words.insert(0, _SLEEP)
+    if len(words) != _SLEEP_WORDS or str(words[0]).rpartition("/")[2] != _SLEEP:
+        return None
+    text = str(words[1])
+    try:
+        return parse_duration_s(f"{text}s" if text.replace(".", "", 1).isdecimal() else text)
+    except UsageError:
+        return None  # `sleep infinity`, or what only a shell understands
 
 
 _drawing = functools.lru_cache(maxsize=1024)(Draw.parse)

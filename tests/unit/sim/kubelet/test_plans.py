@@ -98,3 +98,25 @@ def test_what_cannot_be_read_is_told_with_pod_and_annotation(given: dict[str, An
         plan_of(given, DEFAULTS, never)
     assert str(refused.value) == sentence
     assert refused.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("containers", "seconds"),
+    [
+        ([{"command": ["sleep", "30"]}], 30.0),
+        ([{"command": ["/bin/sleep"], "args": ["1.5"]}], 1.5),
+        ([{"image": "example.com/perf/sleep:v0.0.3", "args": ["5m"]}], 300.0),
+        ([{"image": "sleep@sha256:0", "args": ["30s"]}, {"command": ["sleep", "40s"]}], 40.0),
+        ([{"image": "sleep", "args": ["30s"]}, {"image": "pause"}], None),
+        ([{"image": "pause", "args": ["30s"]}], None),
+        ([{"command": ["sleep", "infinity"]}], None),
+        ([{"command": ["sh", "-c", "sleep 30"]}], None),
+        ([{"image": "sleep", "command": ["run"], "args": ["30s"]}], None),
+        ([], None),
+    ],
+)
+def test_pods_that_only_sleep_end_when_they_wake(containers: list[dict[str, Any]], seconds: float | None) -> None:
+    given = pod()
+    given["spec"] = {"containers": containers}
+    assert plan_of(given, DEFAULTS, never).work_s == seconds
+    assert plan_of({**pod(duration="3s"), "spec": given["spec"]}, DEFAULTS, never).work_s == 3.0
