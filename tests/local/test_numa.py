@@ -61,6 +61,8 @@ ON_OVER_RESERVE: dict[str, tuple[str, ...]] = {
         PARTS,
         *DEATHS,
     ),
+    "numa/kubelet-misreports": (),
+    "numa/kubelet-down": (),
     "numa/exporter-crash": (),
 }
 """What is known of the plugin, and expected; that waiting pods are not woken depends on the moment."""

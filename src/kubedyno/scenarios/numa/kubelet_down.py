@@ -141,7 +141,7 @@ async def _restarted(lab: Lab, world: World, state: State) -> None:
     """Of two pods the first has gone: the other one is not on the zone where it would be put anew."""
     node = world.names[1]
     gone = await zoned.submit_on(lab, zoned.exclusive(name=f"gone-{state}"), node)
-    await lab.running(gone)
+    await waking.set_up(lab, world, gone)
     await truth.expect_reported(lab, [node], within_s=_AGREED_WITHIN_S, after=f"the first of two pods came ({state})")
     pods = await zoned.submit_on(lab, zoned.exclusive(name=f"stays-{state}"), node)
     await waking.set_up(lab, world, pods)
