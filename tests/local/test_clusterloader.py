@@ -59,7 +59,7 @@ steps:
   measurements: &all
   - {method: PodStartupLatency, identifier: Startup, params: {action: start, labelSelector: group = load}}
   - {method: SchedulingThroughput, identifier: Throughput, params: {action: start, measurmentInterval: 1s}}
-  - {method: SchedulingMetrics, identifier: Scheduling, params: {action: start}}
+  - {method: TestMetrics, identifier: All, params: {action: start, waitTime: 2s, resourceConstraints: limits.yaml}}
   - {method: PrometheusSchedulingMetrics, identifier: Prom, params: {action: start}}
   - {method: SchedulingThroughputPrometheus, identifier: Bindings, params: {action: start}}
   - {method: APIResponsivenessPrometheus, identifier: API, params: {action: start}}
@@ -86,7 +86,7 @@ steps:
   measurements:
   - {method: PodStartupLatency, identifier: Startup, params: {action: gather}}
   - {method: SchedulingThroughput, identifier: Throughput, params: {action: gather}}
-  - {method: SchedulingMetrics, identifier: Scheduling, params: {action: gather}}
+  - {method: TestMetrics, identifier: All, params: {action: gather}}
   - {method: PrometheusSchedulingMetrics, identifier: Prom, params: {action: gather}}
   - {method: SchedulingThroughputPrometheus, identifier: Bindings, params: {action: gather, threshold: 10000}}
   - {method: APIResponsivenessPrometheus, identifier: API, params: {action: gather, useSimpleLatencyQuery: true}}
@@ -97,6 +97,7 @@ steps:
 def test_what_components_say_of_themselves_is_measured_without_a_prometheus_server(user: User) -> None:
     (user.home / "pod.yaml").write_text(POD)
     (user.home / "config.yaml").write_text(MEASURED)
+    (user.home / "limits.yaml").write_text("etcd: {cpuConstraint: 64, memoryConstraint: 1M}\n")
     reports = user.home / "reports"
 
     def summary(prefix: str) -> Any:
@@ -113,12 +114,25 @@ def test_what_components_say_of_themselves_is_measured_without_a_prometheus_serv
     suite = ET.fromstring((reports / "junit.xml").read_text())  # noqa: S314 - we wrote it
     failed = {case.attrib["name"]: case.findtext("failure") or "" for case in suite if case.find("failure") is not None}
     # Upstream's rule: thresholds of queries count where violations are enabled.
-    assert sorted(failed) == ["measured overall (config.yaml)", "measured: [step: 04] Gather [06] - Generic"]
+    assert sorted(failed) == [
+        "measured overall (config.yaml)",
+        "measured: [step: 04] Gather [02] - All",
+        "measured: [step: 04] Gather [06] - Generic",
+    ]
+    assert failed["measured: [step: 04] Gather [02] - All"].startswith("[ResourceUsageSummary: etcd/etcd: the 99th")
+    assert "bytes, and 1e+06 is the limit" in failed["measured: [step: 04] Gather [02] - All"]
     assert "Count: " in failed["measured: [step: 04] Gather [06] - Generic"]
     assert "this does not fail the test, since enableViolations is not set" in done.stderr
     for name in ("SchedulingMetrics", "Prom_PrometheusSchedulingMetrics"):
         assert summary(name)["frameworkExtensionPointDuration"]["Filter"]["Perc99"] > 0
         assert summary(name)["schedulingLatency"]["Perc50"] > 0
+    etcd = summary("EtcdMetrics")
+    assert etcd["walFsyncDuration"][0]["buckets"]["+Inf"] > 0
+    assert etcd["maxDatabaseSize"] > 0
+    assert summary("MetricsForE2E")["APIServerMetrics"]["apiserver_request_total"]
+    used = {one["Name"]: one for one in summary("ResourceUsageSummary")["99"]}
+    assert used["kube-apiserver/kube-apiserver"]["CPU"] > 0
+    assert used["kube-apiserver/kube-apiserver"]["Mem"] > 1_000_000
     assert summary("SchedulingThroughputPrometheus")["max"] == pytest.approx(20, rel=0.3)
     assert summary("SchedulingThroughput")["max"] == pytest.approx(20, rel=0.3)
     calls = {

@@ -25,7 +25,18 @@ _OTHERS_SCHEDULER: Final = "kube-scheduler"
 _TELLS_SUMMARIES: Final = 2
 _OF_THE_RUN: Final = frozenset(
     {"testconfig", "testsuite", "testoverrides", "nodes", "provider", "report_dir", "image_registry", "kubeconfig"}
-    | {"context", "skip_steps", "overwrite_test_config", "enable_exec_service", "dry_run", "verbosity", "seed", "out"}
+    | {
+        "context",
+        "name",
+        "keep",
+        "skip_steps",
+        "overwrite_test_config",
+        "enable_exec_service",
+        "dry_run",
+        "verbosity",
+        "seed",
+        "out",
+    }
     | {"scheduler"}
 )
 """Options that do not say what a lab is to be."""
@@ -102,6 +113,8 @@ def _with_flags_without_effect(command: Command) -> Command:
 )
 @click.option("--kubeconfig", type=click.Path(path_type=Path), help="Run on this cluster; KUBECONFIG does the same.")
 @click.option("--context", help="One of its contexts.")
+@click.option("--name", metavar="LAB", help="Run on this lab, which is made where it is not there, and stays.")
+@click.option("--keep", is_flag=True, help="Leave the lab and its nodes up, and print how to reach it.")
 @click.option("--skip-steps", multiple=True, metavar="NAME", help="Leave out steps of this name.")
 @click.option(
     "--overwrite-test-config", multiple=True, metavar="PATH=VALUE", help="Set a field of the compiled config."
@@ -126,6 +139,8 @@ def command(
     image_registry: str,
     kubeconfig: Path | None,
     context: str | None,
+    name: str | None,
+    keep: bool,
     skip_steps: tuple[str, ...],
     overwrite_test_config: tuple[str, ...],
     enable_exec_service: bool,
@@ -145,6 +160,7 @@ def command(
     from kubedyno.clusterloader.reporting import folders
     from kubedyno.kit import tasks
     from kubedyno.kit.clock import RealClock
+    from kubedyno.lab.selecting import Selection
 
     asked = Asked(
         configs=testconfig,
@@ -156,6 +172,8 @@ def command(
         overwrites=overwrite_test_config,
         seed=seed,
         may_execute=enable_exec_service,
+        keeps=keep or name is not None,
+        is_foreign=not (keep or name) and _is_foreign(kubeconfig, context),
         environment=os.environ,
     )
     tests = assembling.tests(asked)
@@ -169,7 +187,9 @@ def command(
     if report_dir is not None:
         folders.write_configs(report_dir, [test.config for test in tests])
     run_id = grounding.new_id(RealClock().wall_ns())
-    ground, spec = _spec(run_id, kubeconfig, context, seed, {"time": time, **lab})
+    stays = name or (f"cl2-{run_id.rpartition('-')[2]}" if keep else None)
+    where = Selection(kubeconfig=kubeconfig, context=context, name=stays)
+    ground, spec = _ground(run_id, where, seed, {"time": time, **lab})
     trials = _trials(tests, spec, run_id)
     click.echo(grounding.headline(run_id, [spec], trials, ground))
     from kubedyno.cli.performing import Run, perform
@@ -182,17 +202,38 @@ def command(
     sys.exit(code)
 
 
-def _spec(
-    run_id: str, kubeconfig: Path | None, context: str | None, seed: int, lab: "Mapping[str, Any]"
-) -> "tuple[Selection | None, LabSpec]":
-    from kubedyno.lab.selecting import Selection
+def _is_foreign(kubeconfig: Path | None, context: str | None) -> bool:
+    """Whether the tests are to run on a cluster that is no lab of this run's."""
+    return bool(kubeconfig or context or os.environ.get("KUBECONFIG"))
 
-    if kubeconfig is None and context is None and not os.environ.get("KUBECONFIG"):
+
+def _ground(run_id: str, where: "Selection", seed: int, lab: "Mapping[str, Any]") -> "tuple[Selection | None, LabSpec]":
+    """What the tests run on, None: a lab of their own; and what that is."""
+    if where.name is not None:
+        return where, _staying(where.name, seed, lab)
+    if not _is_foreign(where.kubeconfig, where.context):
         spec: LabSpec = options.lab_spec(name=f"run-{run_id}", nodes=0, seed=seed, **lab)
         return None, spec
-    ground = Selection(kubeconfig=kubeconfig, context=context)
     scheduler = lab["scheduler"] or _OTHERS_SCHEDULER
-    return ground, grounding.others_spec(ground, (scheduler,), seed, of_the_run=_OF_THE_RUN)
+    return where, grounding.others_spec(where, (scheduler,), seed, of_the_run=_OF_THE_RUN)
+
+
+def _staying(name: str, seed: int, lab: "Mapping[str, Any]") -> "LabSpec":
+    """The lab that stays: the one of that name, or a new one."""
+    import shlex
+
+    from kubedyno.cli.progress import renderer
+    from kubedyno.kit import places, tasks
+    from kubedyno.lab import folders, launching, selecting
+    from kubedyno.lab.selecting import Selection
+
+    folder = folders.folder(places.state_dir(), name)
+    if any(one.name == name for one in selecting.running_labs(os.environ)):
+        return grounding.others_spec(Selection(name=name), (), seed, of_the_run=_OF_THE_RUN)
+    spec: LabSpec = options.lab_spec(name=name, nodes=0, seed=seed, **lab)
+    kubeconfig = tasks.run(lambda: launching.launch(folder, spec, renderer()))
+    click.echo(f"export KUBECONFIG={shlex.quote(str(kubeconfig))}")
+    return spec
 
 
 def _trials(tests: "Sequence[Test]", spec: "LabSpec", run_id: str) -> "list[Trial]":

@@ -40,6 +40,10 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
     may_execute: bool = False
     """Whether steps may run programs on this machine."""
+    keeps: bool = False
+    """Whether nodes and dependencies stay."""
+    is_foreign: bool = False
+    """Whether the cluster is somebody else's: then no nodes are made but by dependencies."""
     environment: Mapping[str, str] = {}
 
 
@@ -83,8 +87,9 @@ def _test(named: _Named, asked: Asked) -> Test:
         config=config,
         templates=templates,
         nodes=nodes,
-        makes_nodes=0 if brought else nodes,
+        makes_nodes=0 if brought or asked.is_foreign else nodes,
         may_execute=asked.may_execute,
+        keeps=asked.keeps,
         played=Played(),
     )
 

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from kubedyno.clusterloader import namespaces
+from kubedyno.clusterloader import chaos, namespaces
 from kubedyno.clusterloader.config import Config, Measurement, Phase, Step
 from kubedyno.clusterloader.config import Dependency as Asked
 from kubedyno.clusterloader.dependencies import DEPENDENCIES
@@ -47,22 +47,28 @@ class Played:
         self.gathered: list[Gathered] = []
         self.remarks: list[str] = []
         """What was done otherwise than the config says."""
-        self.late_s: list[float] = []
-        """How much later than planned each action of a phase began."""
 
 
 class Player:
     """Plays one config on a lab that has its nodes, but for those that dependencies bring."""
 
     def __init__(
-        self, config: Config, templates: Templates, lab: Lab, *, nodes: int, may_execute: bool = False
+        self,
+        config: Config,
+        templates: Templates,
+        lab: Lab,
+        *,
+        nodes: int,
+        may_execute: bool = False,
+        keeps: bool = False,
     ) -> None:
-        """With `may_execute` steps may run programs on this machine."""
+        """With `may_execute` steps may run programs on this machine; with `keeps` dependencies stay."""
         self._config = config
         self._templates = templates
         self._lab = lab
         self._nodes = nodes
         self._may_execute = may_execute
+        self._keeps = keeps
         self._rng: random.Random = randomness.stream(lab.seed, "clusterloader")
         self._prefix = namespaces.prefix_of(config.namespaces, self._rng)
         self._instances: dict[tuple[str, str], Instance] = {}
@@ -78,6 +84,7 @@ class Player:
                 scraper=self._lab.scraper,
                 prefix=self._prefix,
                 nodes=self._nodes,
+                render=lambda path: self._templates.render(path, self._config.values),
                 may_execute=self._may_execute,
             )
             phases = Phases(
@@ -87,15 +94,22 @@ class Player:
                 prefix=self._prefix,
                 clock=self._lab.clock,
                 rng=self._rng,
-                late_s=played.late_s,
+                on_started=self._paced,
             )
             phases.on_accepted = self._lab.creator.on_accepted
+            if self._config.chaos is not None:
+                background.start(chaos.unleash(self._config.chaos, self._lab, self._rng), name="let nodes fail")
             try:
                 with self._lab.timed():
                     await self._steps(phases, scene, played)
             finally:
                 background.end()
                 played.remarks += phases.remarks
+
+    def _paced(self, late_s: float) -> None:
+        """Let the audit know how well we keep our times."""
+        now_ns = self._lab.clock.wall_ns()
+        self._lab.creator.on_paced(now_ns - round(late_s * NS_PER_S), now_ns)
 
     # Around the steps.
 
@@ -113,13 +127,18 @@ class Player:
 
     @contextlib.asynccontextmanager
     async def _dependencies(self) -> AsyncIterator[None]:
-        """All of them, in their order; what was set up, wholly or in part, is torn down in the reverse one."""
+        """All of them, in their order; what was set up, wholly or in part, is torn down in the reverse one.
+
+        Those that are to stay do so when all are there.
+        """
         surroundings = Surroundings(client=self._lab.client, clock=self._lab.clock)
         async with contextlib.AsyncExitStack() as stack:
             for asked in self._config.dependencies:
                 dependency = DEPENDENCIES[asked.method].make(surroundings)
                 stack.push_async_callback(dependency.tear_down)
                 await self._set_up(asked, dependency)
+            if self._keeps:
+                stack.pop_all()
             yield
 
     async def _set_up(self, asked: Asked, dependency: Dependency) -> None:
@@ -169,6 +188,8 @@ class Player:
                     self._tell(case, begun_ns, result.errors, played, skipped=result.skipped)
 
                 group.create_task(run(), name=f"{measurement.method} {measurement.identifier}")
+        # They are told as they end, and stand in the order of the config.
+        played.steps[-len(results) :] = sorted(played.steps[-len(results) :], key=lambda case: case.name)
         for done in results:
             if done is not None:
                 gathered_ns = self._lab.clock.wall_ns()

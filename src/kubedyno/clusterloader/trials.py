@@ -1,5 +1,6 @@
 """A config as a scenario: the same runner, recorder, audit and page as for every other."""
 
+import asyncio
 import re
 from typing import Final
 
@@ -13,7 +14,7 @@ from kubedyno.kit.clock import NS_PER_S
 from kubedyno.kit.errors import KubedynoError
 from kubedyno.lab.lab import Lab
 from kubedyno.lab.scenario import Scenario
-from kubedyno.sim.pools import Pool
+from kubedyno.sim.pools import Pool, applying
 
 POOL: Final = "node"
 """Nodes that no dependency brings are node-0, node-1, ..."""
@@ -32,6 +33,8 @@ class Test(msgspec.Struct, frozen=True, kw_only=True):
     """How many are made for it, beside those of its dependencies."""
     may_execute: bool = False
     """Whether its steps may run programs on this machine."""
+    keeps: bool = False
+    """Whether its nodes and dependencies stay."""
     played: Played
 
     @property
@@ -54,9 +57,20 @@ class Test(msgspec.Struct, frozen=True, kw_only=True):
             begun_ns = lab.clock.monotonic_ns()
             try:
                 if self.makes_nodes:
-                    await lab.nodes(Pool(name=POOL, count=self.makes_nodes))
-                player = Player(self.config, self.templates, lab, nodes=self.nodes, may_execute=self.may_execute)
+                    # Not as the lab's own, which would be for its workloads alone on a lab that was there before.
+                    await applying.apply(lab.client, [Pool(name=POOL, count=self.makes_nodes)])
+                player = Player(
+                    self.config,
+                    self.templates,
+                    lab,
+                    nodes=self.nodes,
+                    may_execute=self.may_execute,
+                    keeps=self.keeps,
+                )
                 await player.play(self.played)
+            except asyncio.CancelledError:
+                self.played.problem = "it was interrupted, or the lab came to its end"
+                raise
             except KubedynoError as error:
                 self.played.problem = str(error)
                 raise

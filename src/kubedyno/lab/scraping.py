@@ -25,6 +25,12 @@ class Scraper:
     def __init__(self, running: RunningLab | None) -> None:
         self._running = running
 
+    def pids(self) -> dict[str, int]:
+        """The processes of its components, by component."""
+        if self._running is None:
+            return {}
+        return {name: process.pid for name, process in self._running.supervisor.processes.items()}
+
     async def pages(self) -> list[Page]:
         """Of all components that run and have one, asked side by side."""
         if self._running is None:

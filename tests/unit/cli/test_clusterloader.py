@@ -2,15 +2,17 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import msgspec
 import pytest
+from tests.commands import argv, own_env, run_kubedyno
 
 from kubedyno import cli
 from kubedyno.client.rest import Client
@@ -117,6 +119,7 @@ class Ran:
 
 
 Command = Callable[..., Ran]
+Until = Callable[[Callable[[], object]], Awaitable[None]]
 
 
 @pytest.fixture
@@ -664,3 +667,141 @@ def test_a_rate_that_was_not_reached_is_said(run: Command, monkeypatch: pytest.M
     ran = run(HELD_UP, "--nodes=1", "--report-dir=again")
     assert "20 times pod took 4.9 s, where the tuning set Uniform asks for 2.0 s: 4 a second" in ran.err
     assert "no phase uses the tuning set 'Fast'" in ran.err
+
+
+USED = """
+name: used
+steps:
+- name: Start
+  measurements: &all
+  - {method: TestMetrics, identifier: A, params: {action: start}}
+  - {method: EtcdMetrics, identifier: B, params: {action: start}}
+- name: Wait
+  measurements: [{method: Sleep, identifier: C, params: {duration: 3s}}]
+- name: Gather
+  measurements:
+  - {method: TestMetrics, identifier: A, params: {action: gather}}
+  - {method: EtcdMetrics, identifier: B, params: {action: gather}}
+"""
+
+
+def test_one_process_is_all_that_the_embedded_engine_has_to_measure(run: Command) -> None:
+    ran = run(USED, "--nodes=1")
+    assert ran.code == 0, ran.out + ran.err
+    (used,) = ran.summary("ResourceUsageSummary_used_")["99"]
+    assert used["Name"] == "kubedyno/kubedyno"
+    assert used["Mem"] > 0
+    assert "TestMetrics: EtcdMetrics was skipped: this lab has no etcd; use --engine local" in ran.err
+    assert "used: [step: 03] Gather [01] - B was skipped: this lab has no etcd" in ran.err
+
+
+CHAOTIC = """
+name: chaotic
+chaosMonkey:
+  nodeFailure: {failureRate: 0.2, interval: 30s, jitterFactor: 0.5, simulatedDowntime: 3m}
+  excludedNodes: [node-0]
+tuningSets: [{name: Fast, qpsLoad: {qps: 10}}]
+steps:
+- name: Wait for trouble
+  measurements:
+  - {method: WaitForNodes, identifier: A, params: {minDesiredNodeCount: 0, maxDesiredNodeCount: 8, timeout: 30m}}
+- name: Wait for its end
+  measurements:
+  - {method: WaitForNodes, identifier: B, params: {minDesiredNodeCount: 10, maxDesiredNodeCount: 10, timeout: %s}}
+"""
+
+
+def test_nodes_fail_and_come_back_while_the_monkey_is_loose(run: Command) -> None:
+    ran = run(CHAOTIC % "1s", "--nodes=10", "--heartbeats=8s")
+    assert ran.code == 1
+    failed = {name for name, text in ran.junit.items() if text}
+    assert failed == {"chaotic overall (config.yaml)", "chaotic: [step: 02] Wait for its end [00] - B"}
+
+
+def test_a_lab_that_is_kept_has_what_the_seed_looks_for(tmp_path: Path) -> None:
+    env = {**own_env(tmp_path), "CL2_JOB_RUNNING_TIME_MS": "500"}
+    config = TOP / "examples" / "clusterloader" / "test-config.yaml"
+
+    def load(*args: str) -> str:
+        words = ("clusterloader", f"--testconfig={config}", "--report-dir=reports", *args)
+        return run_kubedyno(*words, env=env, cwd=tmp_path, within_s=100).stdout
+
+    try:
+        printed = load("--name=kept")
+        assert "kwok-dra-test: passed" in printed
+        assert "export KUBECONFIG=" in printed
+        told = run_kubedyno("nodes", "snapshot", "--name=kept", env=env, cwd=tmp_path, within_s=60).stdout
+        assert "kwok-node" in told
+        # Once more on the same lab: what is there is changed in place.
+        assert "kwok-dra-test: passed" in load("--name=kept")
+    finally:
+        run_kubedyno("down", "--name=kept", env=env, cwd=tmp_path, within_s=60)
+
+
+ENDLESS = """
+name: endless
+dependencies: [{name: gpus, method: kwok-dra}]
+steps:
+- name: Begin
+  measurements: [{method: Exec, identifier: A, params: {command: [touch, here]}}]
+- name: Wait
+  measurements: [{method: Sleep, identifier: B, params: {duration: 10h}}]
+"""
+
+
+async def test_ctrl_c_leaves_a_report_and_nothing_else(tmp_path: Path, until: Until) -> None:
+    (tmp_path / "config.yaml").write_text(ENDLESS)
+    words = ("clusterloader", "--testconfig=config.yaml", "--report-dir=reports", "--enable-exec-service")
+    with subprocess.Popen(  # noqa: ASYNC220 - it is waited for without blocking
+        argv(*words), env=own_env(tmp_path), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        await until(lambda: (tmp_path / "here").exists() or process.poll() is not None)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, out + err
+    assert "Traceback" not in err
+    suite = ET.parse(tmp_path / "reports" / "junit.xml").getroot()  # noqa: S314 - we wrote it
+    assert [case.attrib["name"] for case in suite] == [
+        "endless overall (config.yaml)",
+        "endless: [step: 01] Begin [00] - A",
+    ]
+    assert "interrupted" in (suite[0].findtext("failure") or "")
+    assert list((tmp_path / "state" / "kubedyno" / "runs").iterdir()) == []
+
+
+SLICE = """
+apiVersion: resource.k8s.io/v1beta2
+kind: ResourceSlice
+metadata:
+  name: {{.Name}}
+spec:
+  driver: example.com
+  nodeName: node-0
+  pool: {name: node-0, generation: 1, resourceSliceCount: 1}
+  devices:
+  - name: gpu0
+    attributes:
+      gpu-type: {string: a}
+      compute-capability: {string: "7.5"}
+"""
+
+SLICED = """
+name: sliced
+tuningSets: [{name: Fast, qpsLoad: {qps: 1}}]
+steps:
+- name: Create
+  phases:
+  - replicasPerNamespace: 1
+    tuningSet: Fast
+    objectBundle: [{basename: slice, objectTemplatePath: slice.yaml}]
+"""
+
+
+def test_attributes_with_dashes_get_the_servers_words_and_the_right_spelling(run: Command, tmp_path: Path) -> None:
+    (tmp_path / "slice.yaml").write_text(SLICE)
+    ran = run(SLICED, "--nodes=1")
+    assert ran.code == 1
+    told = ran.junit["sliced: [step: 01] Create"]
+    assert "create slice: slice-0: " in told
+    assert "C identifier" in told
+    assert "names of attributes have no dashes: write compute_capability, gpu_type" in told

@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
@@ -10,13 +11,14 @@ from kubedyno.client.rest import Client
 from kubedyno.clusterloader.config import Config, ObjectBundle, Phase, TuningSet
 from kubedyno.clusterloader.loading import objects, reconciling, tuning
 from kubedyno.clusterloader.loading.reconciling import Action, Identity, Listing, Member, State
-from kubedyno.clusterloader.loading.tuning import Buckets
+from kubedyno.clusterloader.loading.tuning import Buckets, Started
 from kubedyno.clusterloader.loading.versions import Versions
 from kubedyno.kit.clock import NS_PER_S, Clock
 from kubedyno.kit.errors import UsageError
 from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import PODS
 
+_ATTRIBUTES: Final = re.compile(r'attributes: Invalid value: "([^"]+)"')
 _SLOWER: Final = 1.01
 _SLOWER_S: Final = 0.5
 """A phase that takes longer than planned by more than this was held up."""
@@ -48,9 +50,8 @@ class Phases:
         prefix: str,
         clock: Clock,
         rng: random.Random,
-        late_s: list[float],
+        on_started: Started,
     ) -> None:
-        """`late_s` is told how much later than planned each action began."""
         self._config = config
         self._templates = templates
         self._client = client
@@ -61,7 +62,7 @@ class Phases:
         self._buckets = Buckets()
         self.remarks: list[str] = []
         self.versions = Versions(client, self.remarks)
-        self._late_s = late_s
+        self._on_started = on_started
         self.on_accepted: Callable[[Iterable[tuple[str, str]]], None] = lambda _: None
         """Told of the pods (namespace and name) that the API has accepted."""
 
@@ -83,7 +84,7 @@ class Phases:
             clock=self._clock,
             rng=rng,
             buckets=self._buckets,
-            on_started=self._late_s.append,
+            on_started=self._on_started,
         )
         took_s = (self._clock.monotonic_ns() - begun_ns) / NS_PER_S
         self._remark_if_slow(phase, tuning_set, len(actions), took_s)
@@ -119,7 +120,7 @@ class Phases:
                     await self._do(action, member)
                 except (ApiError, Unreachable, UsageError) as error:
                     where = f"{action.namespace}/{member.name}" if action.namespace else member.name
-                    errors.append(f"{action.operation} {member.bundle.basename}: {where}: {error}")
+                    errors.append(f"{action.operation} {member.bundle.basename}: {where}: {error}{_spelt(str(error))}")
                     if action.operation != "delete":
                         return  # the rest of a bundle is nothing without this one
 
@@ -160,6 +161,14 @@ class Phases:
             except ApiError as error:
                 if not error.is_not_found:
                     raise
+
+
+def _spelt(problem: str) -> str:
+    """How attributes of devices are spelt, where a server refuses their names: documents have them with dashes."""
+    wrong = sorted({name for name in _ATTRIBUTES.findall(problem) if "-" in name})
+    if not wrong:
+        return ""
+    return f"; names of attributes have no dashes: write {', '.join(name.replace('-', '_') for name in wrong)}"
 
 
 def _summed_up(errors: Sequence[str]) -> tuple[str, ...]:

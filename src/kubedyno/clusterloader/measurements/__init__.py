@@ -5,6 +5,7 @@ from typing import Final
 
 from kubedyno.clusterloader.measurements.api_latency import API_RESPONSIVENESS
 from kubedyno.clusterloader.measurements.claims import RESOURCE_CLAIM_ALLOCATION_LATENCY
+from kubedyno.clusterloader.measurements.components import ETCD_METRICS, METRICS_FOR_E2E
 from kubedyno.clusterloader.measurements.controlled_pods import WAIT_FOR_CONTROLLED_PODS
 from kubedyno.clusterloader.measurements.executing import EXEC
 from kubedyno.clusterloader.measurements.jobs import JOB_LIFECYCLE_LATENCY, WAIT_FOR_FINISHED_JOBS
@@ -14,6 +15,8 @@ from kubedyno.clusterloader.measurements.queries import GENERIC_PROMETHEUS_QUERY
 from kubedyno.clusterloader.measurements.scheduling import PROMETHEUS_SCHEDULING_METRICS, SCHEDULING_METRICS
 from kubedyno.clusterloader.measurements.throughput import SCHEDULING_THROUGHPUT
 from kubedyno.clusterloader.measurements.timing import SLEEP, TIMER
+from kubedyno.clusterloader.measurements.together import TEST_METRICS
+from kubedyno.clusterloader.measurements.usage import RESOURCE_USAGE_SUMMARY
 from kubedyno.clusterloader.measurements.waits import (
     WAIT_FOR_GENERIC_OBJECTS,
     WAIT_FOR_NODES,
@@ -46,16 +49,20 @@ REFUSED: Final[Mapping[str, str]] = {
 
 METHODS: Final[Mapping[str, Method]] = {
     "APIResponsivenessPrometheus": API_RESPONSIVENESS,
+    "EtcdMetrics": ETCD_METRICS,
     "Exec": EXEC,
     "GenericPrometheusQuery": GENERIC_PROMETHEUS_QUERY,
     "JobLifecycleLatency": JOB_LIFECYCLE_LATENCY,
+    "MetricsForE2E": METRICS_FOR_E2E,
     "PodStartupLatency": POD_STARTUP_LATENCY,
     "PrometheusSchedulingMetrics": PROMETHEUS_SCHEDULING_METRICS,
     "ResourceClaimAllocationLatency": RESOURCE_CLAIM_ALLOCATION_LATENCY,
+    "ResourceUsageSummary": RESOURCE_USAGE_SUMMARY,
     "SchedulingMetrics": SCHEDULING_METRICS,
     "SchedulingThroughput": SCHEDULING_THROUGHPUT,
     "SchedulingThroughputPrometheus": SCHEDULING_THROUGHPUT_PROMETHEUS,
     "Sleep": SLEEP,
+    "TestMetrics": TEST_METRICS,
     "Timer": TIMER,
     "WaitForControlledPodsRunning": WAIT_FOR_CONTROLLED_PODS,
     "WaitForFinishedJobs": WAIT_FOR_FINISHED_JOBS,

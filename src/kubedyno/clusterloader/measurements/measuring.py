@@ -43,6 +43,8 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     prefix: str
     """Of the test's own namespaces."""
     nodes: int
+    render: Callable[[str], str]
+    """The text of a file beside the config, as a template with the test's values."""
     may_execute: bool = False
     """Whether steps may run programs on this machine."""
 
