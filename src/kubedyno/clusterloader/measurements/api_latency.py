@@ -6,10 +6,10 @@ from typing import Any, Final
 import msgspec
 
 from kubedyno.clusterloader.language.documents import Document, NoYaml, read
-from kubedyno.clusterloader.measurements.measuring import DONE, Method, Result, Scene
+from kubedyno.clusterloader.measurements.measuring import Method, Result
 from kubedyno.clusterloader.measurements.params import Params
-from kubedyno.clusterloader.measurements.queries import PROMETHEUS_PARAMS, judged
-from kubedyno.clusterloader.measurements.scraping import UNAVAILABLE, Queried
+from kubedyno.clusterloader.measurements.queries import PROMETHEUS_PARAMS, FixedQueries, judged
+from kubedyno.clusterloader.measurements.scraping import Queried
 from kubedyno.clusterloader.reporting.perfdata import PERCENTS, DataItem, PerfData
 from kubedyno.clusterloader.reporting.summaries import Summary
 from kubedyno.kit.errors import UsageError
@@ -70,35 +70,15 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         return f"{words} ({self.labels.get('scope', '')})"
 
 
-class APIResponsivenessPrometheus:
-    """Counts from `start` to `gather`."""
+class APIResponsivenessPrometheus(FixedQueries):
+    """The latencies of API calls from `start` to `gather`, and which were too long."""
 
-    def __init__(self, identifier: str, scene: Scene) -> None:
-        self._identifier = identifier
-        self._scene = scene
-        self._queried: Queried | None = None
-        self._is_begun = False
+    method = "APIResponsivenessPrometheus"
+    queries = (_WHOLE.format(quantile=0.5), _COUNT, *_FAST.values())
 
-    async def execute(self, params: Params) -> Result:
-        """`start` begins to scrape; `gather` tells the latencies, and which were too long."""
-        return await params.chosen("action", {"start": self._start, "gather": self._gather})(params)
-
-    async def _start(self, _: Params) -> Result:
-        self._is_begun = True
-        queried = Queried(self._scene, _WHOLE.format(quantile=0.5), _COUNT, *_FAST.values())
-        if not await queried.begin():
-            return Result(skipped=UNAVAILABLE)
-        self._queried = queried
-        return DONE
-
-    async def _gather(self, params: Params) -> Result:
-        if not self._is_begun:
-            raise UsageError(f"APIResponsivenessPrometheus {self._identifier}: gather without a start before it")
-        if self._queried is None:
-            return Result(skipped=UNAVAILABLE)
-        await self._queried.freshen()
+    def _told(self, queried: Queried, params: Params) -> Result:
         is_simple = params.flag("useSimpleLatencyQuery", default=False)
-        calls = list(self._calls(self._queried, _WHOLE if is_simple else _BY_MINUTE))
+        calls = list(self._calls(queried, _WHOLE if is_simple else _BY_MINUTE))
         limits = _Limits(params)
         violations = [
             f"{call}: the {_CHECKED}th percentile is {call.quantiles_s[_CHECKED]:.3f} s, and {limit_s:g} s is the limit"
@@ -107,7 +87,7 @@ class APIResponsivenessPrometheus:
             and call.slow > limits.slow_calls
         ]
         text = PerfData(version="v1", items=tuple(call.item for call in calls)).json()
-        name = params.text("summaryName", "APIResponsivenessPrometheus")
+        name = params.text("summaryName", self.method)
         return judged(violations, params, Summary(name=name, text=text))
 
     @staticmethod

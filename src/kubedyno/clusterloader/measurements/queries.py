@@ -111,8 +111,11 @@ class GenericPrometheusQuery:
         return judged(violations, params, Summary(name=f"GenericPrometheusQuery {name}", text=text))
 
 
-class SchedulingThroughputPrometheus:
-    """The highest rate of bindings, by what the API server counts."""
+class FixedQueries:
+    """A measurement whose queries are always the same: scraped from `start` on, asked at `gather`."""
+
+    method = ""
+    queries: tuple[str, ...] = ()
 
     def __init__(self, identifier: str, scene: Scene) -> None:
         self._identifier = identifier
@@ -121,12 +124,15 @@ class SchedulingThroughputPrometheus:
         self._is_begun = False
 
     async def execute(self, params: Params) -> Result:
-        """`start` begins to scrape, `gather` tells the rate, and whether it was too low."""
+        """`start` begins to scrape, `gather` tells the figures, and what is wrong with them."""
         return await params.chosen("action", {"start": self._start, "gather": self._gather})(params)
+
+    def _told(self, queried: Queried, params: Params) -> Result:
+        raise NotImplementedError
 
     async def _start(self, _: Params) -> Result:
         self._is_begun = True
-        queried = Queried(self._scene, _BINDINGS)
+        queried = Queried(self._scene, *self.queries)
         if not await queried.begin():
             return Result(skipped=UNAVAILABLE)
         self._queried = queried
@@ -134,11 +140,21 @@ class SchedulingThroughputPrometheus:
 
     async def _gather(self, params: Params) -> Result:
         if not self._is_begun:
-            raise UsageError(f"SchedulingThroughputPrometheus {self._identifier}: gather without a start before it")
+            raise UsageError(f"{self.method} {self._identifier}: gather without a start before it")
         if self._queried is None:
             return Result(skipped=UNAVAILABLE)
         await self._queried.freshen()
-        answer = self._queried.ask(_BINDINGS)
+        return self._told(self._queried, params)
+
+
+class SchedulingThroughputPrometheus(FixedQueries):
+    """The highest rate of bindings, by what the API server counts, and whether it was too low."""
+
+    method = "SchedulingThroughputPrometheus"
+    queries = (_BINDINGS,)
+
+    def _told(self, queried: Queried, params: Params) -> Result:
+        answer = queried.ask(_BINDINGS)
         if len(answer) != 1:
             return Result(errors=("scheduler throughput: nothing was bound, or too little time has passed to tell",))
         at_least, best = params.number("threshold", 0.0), answer[0].value
@@ -148,7 +164,7 @@ class SchedulingThroughputPrometheus:
             else []
         )
         told: dict[str, Any] = {"max": best}
-        return judged(violations, params, Summary(name="SchedulingThroughputPrometheus", text=indented(told)))
+        return judged(violations, params, Summary(name=self.method, text=indented(told)))
 
 
 GENERIC_PROMETHEUS_QUERY = Method(
