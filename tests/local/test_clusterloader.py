@@ -57,7 +57,9 @@ tuningSets: [{name: Uniform, qpsLoad: {qps: 20}}]
 steps:
 - name: Start
   measurements: &all
-  - {method: PodStartupLatency, identifier: Startup, params: {action: start, labelSelector: group = load}}
+  - method: PodStartupLatency
+    identifier: Startup
+    params: {action: start, labelSelector: group = load, threshold: 1m}
   - {method: SchedulingThroughput, identifier: Throughput, params: {action: start, measurmentInterval: 1s}}
   - {method: TestMetrics, identifier: All, params: {action: start, waitTime: 2s, resourceConstraints: limits.yaml}}
   - {method: PrometheusSchedulingMetrics, identifier: Prom, params: {action: start}}
@@ -81,7 +83,9 @@ steps:
     objectBundle: [{basename: load, objectTemplatePath: pod.yaml}]
 - name: Wait
   measurements:
-  - {method: WaitForRunningPods, identifier: Wait, params: {desiredPodCount: 400, labelSelector: group = load}}
+  - method: WaitForRunningPods
+    identifier: Wait
+    params: {desiredPodCount: 400, labelSelector: group = load, timeout: 2m}
 - name: Gather
   measurements:
   - {method: PodStartupLatency, identifier: Startup, params: {action: gather}}
@@ -133,18 +137,17 @@ def test_what_components_say_of_themselves_is_measured_without_a_prometheus_serv
     used = {one["Name"]: one for one in summary("ResourceUsageSummary")["99"]}
     assert used["kube-apiserver/kube-apiserver"]["CPU"] > 0
     assert used["kube-apiserver/kube-apiserver"]["Mem"] > 1_000_000
-    assert summary("SchedulingThroughputPrometheus")["max"] == pytest.approx(20, rel=0.3)
-    assert summary("SchedulingThroughput")["max"] == pytest.approx(20, rel=0.3)
+    assert summary("SchedulingThroughputPrometheus")["max"] > 10  # of 20 a second; more where they come in bursts
+    assert summary("SchedulingThroughput")["max"] > 10
     calls = {
         (item["labels"]["Verb"], item["labels"]["Resource"], item["labels"]["Subresource"]): item
         for item in summary("APIResponsivenessPrometheus")["dataItems"]
     }
-    assert int(calls["POST", "pods", "binding"]["labels"]["Count"]) == pytest.approx(
-        400, rel=0.25
-    )  # what came before a series was first seen is not counted
+    # Of 400: what came before a series was first seen is not counted, and what is beyond the last scrape is guessed.
+    assert 200 < int(calls["POST", "pods", "binding"]["labels"]["Count"]) < 500
     assert calls["POST", "pods", ""]["data"]["Perc99"] > 0
     requests = {
         item["labels"]["verb"]: item["data"]["Count"]
         for item in summary("GenericPrometheusQuery Requests")["dataItems"]
     }
-    assert requests["POST"] == pytest.approx(800, rel=0.25)
+    assert 400 < requests["POST"] < 1000
