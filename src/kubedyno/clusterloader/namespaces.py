@@ -3,21 +3,20 @@
 import random
 import re
 import string
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from kubedyno.client.errors import ApiError, Overdue
+from kubedyno.client.errors import Overdue
 from kubedyno.client.informer import Informer
 from kubedyno.client.rest import Client
 from kubedyno.clusterloader.config import Namespaces
-from kubedyno.kit import tasks
 from kubedyno.kit.errors import EngineError, UsageError
 from kubedyno.kube.resources import NAMESPACES
 from kubedyno.lab import installing
+from kubedyno.sim.pools.sending import delete_object, in_parallel
 
 _DRAWN: Final = 6
 _STALE: Final = re.compile(r"test-[a-z0-9]+-[0-9]+")
-_AT_A_TIME: Final = 16
 
 
 def prefix_of(wanted: Namespaces, rng: random.Random) -> str:
@@ -43,20 +42,16 @@ async def prepare(client: Client, wanted: Namespaces, prefix: str) -> None:
             f"namespace.prefix {prefix}: the cluster has {ours[0]} already ({len(ours)} in all): delete them, choose "
             "another prefix, or write enableExistingNamespaces: true"
         )
-    await _each(names(wanted, prefix), lambda name: installing.ensure_namespace(client, name), "make namespace")
+    await in_parallel(lambda name: installing.ensure_namespace(client, name), names(wanted, prefix))
 
 
 async def delete(client: Client, doomed: Sequence[str], *, timeout_s: float) -> None:
     """Delete namespaces, and return when they are gone; EngineError names those that stay."""
 
     async def remove(name: str) -> None:
-        try:
-            await client.delete(NAMESPACES, name)
-        except ApiError as error:
-            if not error.is_not_found:
-                raise
+        await delete_object(client, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 
-    await _each(doomed, remove, "delete namespace")
+    await in_parallel(remove, doomed)
     gone = frozenset(doomed)
     async with Informer(client, NAMESPACES) as known:
         try:
@@ -71,15 +66,3 @@ async def delete(client: Client, doomed: Sequence[str], *, timeout_s: float) -> 
                 f"{len(left)} namespaces of the test did not go away within {timeout_s:g} s: {', '.join(left[:5])}; "
                 "see what they still hold, or raise namespace.deleteNamespaceTimeout"
             ) from None
-
-
-async def _each(some: Sequence[str], do: Callable[[str], Awaitable[None]], what: str) -> None:
-    left = iter(some)
-
-    async def work() -> None:
-        for name in left:
-            await do(name)
-
-    async with tasks.owning() as group:
-        for hand in range(min(_AT_A_TIME, len(some))):
-            group.create_task(work(), name=f"{what} with hand {hand}")

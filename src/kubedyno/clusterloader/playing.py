@@ -58,7 +58,6 @@ class Player:
         templates: Templates,
         lab: Lab,
         *,
-        nodes: int,
         may_execute: bool = False,
         keeps: bool = False,
     ) -> None:
@@ -66,7 +65,6 @@ class Player:
         self._config = config
         self._templates = templates
         self._lab = lab
-        self._nodes = nodes
         self._may_execute = may_execute
         self._keeps = keeps
         self._rng: random.Random = randomness.stream(lab.seed, "clusterloader")
@@ -83,7 +81,6 @@ class Player:
                 background=background,
                 scraper=self._lab.scraper,
                 prefix=self._prefix,
-                nodes=self._nodes,
                 render=lambda path: self._templates.render(path, self._config.values),
                 may_execute=self._may_execute,
             )
@@ -131,7 +128,7 @@ class Player:
 
         Those that are to stay do so when all are there.
         """
-        surroundings = Surroundings(client=self._lab.client, clock=self._lab.clock)
+        surroundings = Surroundings(client=self._lab.client)
         async with contextlib.AsyncExitStack() as stack:
             for asked in self._config.dependencies:
                 dependency = DEPENDENCIES[asked.method].make(surroundings)

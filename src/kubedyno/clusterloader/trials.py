@@ -63,7 +63,6 @@ class Test(msgspec.Struct, frozen=True, kw_only=True):
                     self.config,
                     self.templates,
                     lab,
-                    nodes=self.nodes,
                     may_execute=self.may_execute,
                     keeps=self.keeps,
                 )

@@ -39,7 +39,7 @@ def on_lab(story: Callable[[Lab], Awaitable[None]], *, time: str = "virtual", **
 
 
 def made(lab: Lab, method: str) -> Dependency:
-    return DEPENDENCIES[method].make(Surroundings(client=lab.client, clock=lab.clock))
+    return DEPENDENCIES[method].make(Surroundings(client=lab.client))
 
 
 async def there(lab: Lab, resource: Resource) -> list[Object]:

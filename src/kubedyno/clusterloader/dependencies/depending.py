@@ -1,22 +1,19 @@
 """What a dependency is: something that a test needs around it, set up before its steps and torn down after them."""
 
-import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from typing import Protocol
 
 import msgspec
 
 from kubedyno.client.rest import Client
 from kubedyno.clusterloader.measurements.params import Params
-from kubedyno.kit.clock import Clock
+from kubedyno.kube.codec import Object
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """What dependencies work with."""
 
     client: Client
-    clock: Clock
-    environment: Mapping[str, str] = os.environ
 
 
 class Dependency(Protocol):
@@ -29,6 +26,17 @@ class Dependency(Protocol):
     async def tear_down(self) -> None:
         """Take all of it away, and return when it is gone."""
         ...
+
+
+def device_class(driver: str, *, extended_resource: str = "") -> Object:
+    """The class of all devices of a driver, by its name; pods may ask for them by an extended resource as well."""
+    extended = {"extendedResourceName": extended_resource} if extended_resource else {}
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": driver},
+        "spec": {"selectors": [{"cel": {"expression": f"device.driver == '{driver}'"}}], **extended},
+    }
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,36 +3,24 @@
 Where others run its kubelet plugin as a DaemonSet, the simulated nodes of the cluster publish the same devices.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from kubedyno.client.errors import ApiError, Overdue
+from kubedyno.client.errors import Overdue
 from kubedyno.client.informer import Informer
-from kubedyno.clusterloader.dependencies.depending import Kind, Surroundings
+from kubedyno.clusterloader.dependencies.depending import Kind, Surroundings, device_class
 from kubedyno.clusterloader.measurements.params import Params
 from kubedyno.kit.errors import EngineError
 from kubedyno.kube.codec import Object
-from kubedyno.kube.resources import DEVICE_CLASSES, RESOURCE_SLICES
+from kubedyno.kube.resources import RESOURCE_SLICES
 from kubedyno.sim.devices.inventory import Plain
 from kubedyno.sim.pools import Gpus, Pool, applying
+from kubedyno.sim.pools.sending import delete_object
 
 DRIVER: Final = "gpu.example.com"
 _DEVICES: Final = 8
 """Of each node, as the driver's own manifests have it."""
-
-
-def device_class(extended_resource: str) -> Object:
-    """The class of its devices; with a name, pods may ask for them by that resource."""
-    spec: dict[str, Any] = {"selectors": [{"cel": {"expression": f"device.driver == '{DRIVER}'"}}]}
-    if extended_resource:
-        spec["extendedResourceName"] = extended_resource
-    return {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "DeviceClass",
-        "metadata": {"name": DRIVER},
-        "spec": spec,
-    }
 
 
 def with_devices(pool: Pool) -> Pool:
@@ -51,7 +39,7 @@ class DraTestDriver:
     async def set_up(self, params: Params) -> None:
         """Devices on all simulated nodes, and their class; returns when all of them are published."""
         timeout_s = params.duration_s("timeout", "10m")
-        wanted = device_class(params.text("ExtendedResourceName", ""))
+        wanted = device_class(DRIVER, extended_resource=params.text("ExtendedResourceName", ""))
         pools = [definition.pool for definition in (await applying.defined(self._client)).values()]
         if not pools:
             raise EngineError(
@@ -77,11 +65,7 @@ class DraTestDriver:
     async def tear_down(self) -> None:
         """Devices and class go; the nodes stay."""
         await applying.apply(self._client, self._before)
-        try:
-            await self._client.delete(DEVICE_CLASSES, DRIVER)
-        except ApiError as error:
-            if not error.is_not_found:
-                raise
+        await delete_object(self._client, device_class(DRIVER))
 
 
 def _is_ours(piece: Object) -> bool:

@@ -8,16 +8,17 @@ import asyncio
 from collections.abc import Iterable
 from typing import Final
 
-from kubedyno.client.errors import ApiError, Overdue
+from kubedyno.client.errors import Overdue
 from kubedyno.client.informer import Informer
-from kubedyno.clusterloader.dependencies.depending import Kind, Surroundings
+from kubedyno.clusterloader.dependencies.depending import Kind, Surroundings, device_class
 from kubedyno.clusterloader.measurements.params import Params
 from kubedyno.kit.errors import EngineError, UsageError
 from kubedyno.kube.codec import Object
-from kubedyno.kube.resources import DEVICE_CLASSES, RESOURCE_SLICES
+from kubedyno.kube.resources import RESOURCE_SLICES
 from kubedyno.sim import marks
 from kubedyno.sim.devices.inventory import Plain
 from kubedyno.sim.pools import Gpus, Pool, Taint, applying
+from kubedyno.sim.pools.sending import delete_object
 
 DRIVER: Final = "cl2-gpu.kwok.x-k8s.io"
 POOL: Final = "kwok-node"
@@ -25,13 +26,6 @@ POOL: Final = "kwok-node"
 _NODES_AT_MOST: Final = 50_000
 _GPUS_AT_MOST: Final = 1024
 _GONE_WITHIN_S: Final = 60.0
-
-DEVICE_CLASS: Final[Object] = {
-    "apiVersion": "resource.k8s.io/v1",
-    "kind": "DeviceClass",
-    "metadata": {"name": DRIVER},
-    "spec": {"selectors": [{"cel": {"expression": f"device.driver == '{DRIVER}'"}}]},
-}
 
 
 def pool(nodes: int, gpus: int) -> Pool:
@@ -62,7 +56,6 @@ class KwokDra:
 
     def __init__(self, surroundings: Surroundings) -> None:
         self._client = surroundings.client
-        self._clock = surroundings.clock
 
     async def set_up(self, params: Params) -> None:
         """Nodes, devices and DeviceClass; returns when all nodes are ready and all devices are published."""
@@ -70,7 +63,7 @@ class KwokDra:
         timeout_s = params.duration_s("timeout", "5m")
         try:
             async with asyncio.timeout(timeout_s):
-                await self._client.apply(DEVICE_CLASS, field_manager="kubedyno", force=True)
+                await self._client.apply(device_class(DRIVER), field_manager="kubedyno", force=True)
                 await applying.apply(self._client, [pool(nodes, gpus)])
         except TimeoutError:
             raise EngineError(_late(nodes, timeout_s, "the nodes were not ready")) from None
@@ -80,11 +73,7 @@ class KwokDra:
         """Nodes, slices and DeviceClass go; returns when they are gone."""
         if POOL in await applying.defined(self._client):
             await applying.delete(self._client, [POOL])
-        try:
-            await self._client.delete(DEVICE_CLASSES, DRIVER)
-        except ApiError as error:
-            if not error.is_not_found:
-                raise
+        await delete_object(self._client, device_class(DRIVER))
         async with Informer(self._client, RESOURCE_SLICES) as slices:
             await slices.wait_until(
                 lambda known: not any(map(_is_ours, known.items)),

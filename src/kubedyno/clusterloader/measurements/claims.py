@@ -16,6 +16,7 @@ from kubedyno.clusterloader.reporting.summaries import Summary
 from kubedyno.clusterloader.reporting.thresholds import Limit
 from kubedyno.kit.clock import NS_PER_S, parse_rfc3339_ns
 from kubedyno.kit.errors import UsageError
+from kubedyno.kube import meta
 from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import PODS, RESOURCE_CLAIMS
 
@@ -123,7 +124,7 @@ def is_allocated(claim: Object) -> bool:
 
 def _claim(claim: Object) -> Claim:
     metadata = claim["metadata"]
-    owner: Object = next((one for one in metadata.get("ownerReferences") or () if one.get("kind") == "Pod"), {})
+    owner: Object = next((one for one in meta.owner_references(claim) if one.get("kind") == "Pod"), {})
     return Claim(
         namespace=metadata.get("namespace", ""),
         pod=owner.get("name", ""),

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from kubedyno.clusterloader.measurements.pods import PodState, pod_state
+from kubedyno.kube import meta
 from kubedyno.kube.codec import Object
 
 
@@ -158,15 +159,11 @@ def contains(whole: Any, part: Any) -> bool:
 
 def _has_completed(obj: Object) -> bool:
     """A Job that is complete has had its pods, be it for so short a time that nobody saw all of them run at once."""
-    if obj.get("kind") != "Job":
-        return False
-    conditions = obj.get("status", {}).get("conditions") or ()
-    return any(one.get("type") == "Complete" and one.get("status") == "True" for one in conditions)
+    return obj.get("kind") == "Job" and meta.is_condition_true(obj, "Complete")
 
 
 def _owner(obj: Object) -> str:
-    owners = obj["metadata"].get("ownerReferences") or ()
-    return next((str(one["uid"]) for one in owners if one.get("controller")), "")
+    return str((meta.controller_owner(obj) or {}).get("uid", ""))
 
 
 def _name(obj: Object) -> str:

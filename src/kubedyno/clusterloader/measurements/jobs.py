@@ -1,5 +1,6 @@
 """WaitForFinishedJobs and JobLifecycleLatency."""
 
+import abc
 import asyncio
 import contextlib
 
@@ -13,6 +14,7 @@ from kubedyno.clusterloader.reporting.perfdata import PerfData, latency_item
 from kubedyno.clusterloader.reporting.summaries import Summary
 from kubedyno.kit.clock import NS_PER_S, parse_rfc3339_ns
 from kubedyno.kit.errors import UsageError
+from kubedyno.kube import meta
 from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import JOBS
 
@@ -62,21 +64,17 @@ class Jobs:
 def seen_of(job: Object) -> Seen:
     """What a Job shows."""
     metadata, status = job["metadata"], job.get("status", {})
-    ended = any(
-        one.get("type") in {"Complete", "Failed"} and one.get("status") == "True"
-        for one in status.get("conditions") or ()
-    )
     started, completed = status.get("startTime"), status.get("completionTime")
     return Seen(
         name=f"{metadata.get('namespace')}/{metadata['name']}",
         created_ns=parse_rfc3339_ns(metadata["creationTimestamp"]),
         started_ns=parse_rfc3339_ns(started) if started else None,
         completed_ns=parse_rfc3339_ns(completed) if completed else None,
-        is_finished=ended,
+        is_finished=meta.is_condition_true(job, "Complete") or meta.is_condition_true(job, "Failed"),
     )
 
 
-class _FollowingJobs:
+class _FollowingJobs(abc.ABC):
     """What both measurements have in common: Jobs are followed from `start` to `gather`."""
 
     method = ""
@@ -106,8 +104,9 @@ class _FollowingJobs:
         jobs, self._jobs = self._jobs, Jobs()
         return self._came_to(jobs, timeout_s)
 
+    @abc.abstractmethod
     def _came_to(self, jobs: Jobs, timeout_s: float) -> Result:
-        raise NotImplementedError
+        """What is told of them when they are finished, or the time is over."""
 
     async def _within(self, timeout_s: float) -> None:
         with contextlib.suppress(TimeoutError):

@@ -42,7 +42,6 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     scraper: Scraper
     prefix: str
     """Of the test's own namespaces."""
-    nodes: int
     render: Callable[[str], str]
     """The text of a file beside the config, as a template with the test's values."""
     may_execute: bool = False

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from enum import Enum
 
 from kubedyno.clusterloader.measurements.advising import advice
+from kubedyno.kube import meta
 from kubedyno.kube.codec import Object
 
 
@@ -21,14 +22,12 @@ class PodState(Enum):
 
 def pod_state(pod: Object) -> PodState:
     """How a pod stands."""
-    status = pod.get("status", {})
-    phase = status.get("phase")
+    phase = pod.get("status", {}).get("phase")
     if phase in {"Succeeded", "Failed"}:
         return PodState.ENDED
     if phase != "Running" or pod["metadata"].get("deletionTimestamp"):
         return PodState.COMING
-    is_ready = any(one.get("type") == "Ready" and one.get("status") == "True" for one in status.get("conditions") or ())
-    return PodState.READY if is_ready else PodState.COMING
+    return PodState.READY if meta.is_condition_true(pod, "Ready") else PodState.COMING
 
 
 _REASONS = 3
@@ -46,10 +45,10 @@ def why_waiting(pods: Iterable[Object]) -> str:
 
 def _word(pod: Object) -> str:
     """What a pod says of why it does not run."""
-    for condition in pod.get("status", {}).get("conditions") or ():
-        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
-            reason = str(condition.get("message") or condition.get("reason") or "unschedulable")
-            return reason + advice(pod, reason)
+    scheduled = meta.condition(pod, "PodScheduled") or {}
+    if scheduled.get("status") == "False":
+        reason = str(scheduled.get("message") or scheduled.get("reason") or "unschedulable")
+        return reason + advice(pod, reason)
     if pod["metadata"].get("deletionTimestamp"):
         return "it is being deleted"
     return (

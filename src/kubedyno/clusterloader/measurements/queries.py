@@ -1,5 +1,6 @@
 """GenericPrometheusQuery and SchedulingThroughputPrometheus: figures by queries, without a Prometheus server."""
 
+import abc
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -111,7 +112,7 @@ class GenericPrometheusQuery:
         return judged(violations, params, Summary(name=f"GenericPrometheusQuery {name}", text=text))
 
 
-class FixedQueries:
+class FixedQueries(abc.ABC):
     """A measurement whose queries are always the same: scraped from `start` on, asked at `gather`."""
 
     method = ""
@@ -127,8 +128,9 @@ class FixedQueries:
         """`start` begins to scrape, `gather` tells the figures, and what is wrong with them."""
         return await params.chosen("action", {"start": self._start, "gather": self._gather})(params)
 
+    @abc.abstractmethod
     def _told(self, queried: Queried, params: Params) -> Result:
-        raise NotImplementedError
+        """What the answers come to."""
 
     async def _start(self, _: Params) -> Result:
         self._is_begun = True

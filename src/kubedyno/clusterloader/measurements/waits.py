@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -13,6 +13,7 @@ from kubedyno.clusterloader.measurements.measuring import DONE, Method, Result, 
 from kubedyno.clusterloader.measurements.params import SELECTOR_PARAMS, Params, Selector
 from kubedyno.clusterloader.measurements.pods import PodState, pod_state, why_waiting
 from kubedyno.kit.errors import UsageError
+from kubedyno.kube import meta
 from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import NODES, PODS, Resource
 
@@ -192,8 +193,7 @@ def _conditions(params: Params, name: str) -> frozenset[tuple[str, str]]:
 
 
 def _is_ready(node: Object) -> bool:
-    conditions: list[Any] = node.get("status", {}).get("conditions") or []
-    return any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
+    return meta.is_condition_true(node, "Ready")
 
 
 _TIMES: Final = ("timeout", "refreshInterval")
