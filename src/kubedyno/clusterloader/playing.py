@@ -9,8 +9,6 @@ import contextlib
 import random
 from collections.abc import AsyncIterator
 
-import msgspec
-
 from kubedyno.clusterloader import chaos, namespaces
 from kubedyno.clusterloader.config import Config, Measurement, Phase, Step
 from kubedyno.clusterloader.config import Dependency as Asked
@@ -21,19 +19,13 @@ from kubedyno.clusterloader.measurements import METHODS
 from kubedyno.clusterloader.measurements.measuring import Background, Result, Scene
 from kubedyno.clusterloader.measurements.measuring import Measurement as Instance
 from kubedyno.clusterloader.measurements.params import Params
+from kubedyno.clusterloader.measurements.scrapes import Scrapes
 from kubedyno.clusterloader.reporting import junit
-from kubedyno.clusterloader.reporting.summaries import Summary
+from kubedyno.clusterloader.reporting.summaries import Gathered
 from kubedyno.kit import randomness, tasks
 from kubedyno.kit.clock import NS_PER_S
 from kubedyno.kit.errors import EngineError, KubedynoError
 from kubedyno.lab.lab import Lab
-
-
-class Gathered(msgspec.Struct, frozen=True):
-    """A summary, and when it was gathered; ns since the epoch."""
-
-    summary: Summary
-    wall_ns: int
 
 
 class Played:
@@ -80,6 +72,7 @@ class Player:
                 clock=self._lab.clock,
                 background=background,
                 scraper=self._lab.scraper,
+                scrapes=Scrapes(self._lab.scraper, self._lab.clock),
                 prefix=self._prefix,
                 render=lambda path: self._templates.render(path, self._config.values),
                 may_execute=self._may_execute,

@@ -46,7 +46,7 @@ class Test(msgspec.Struct, frozen=True, kw_only=True):
             duration_s=played.duration_s,
             problem=played.problem,
             steps=tuple(played.steps),
-            summaries=tuple((one.summary, one.wall_ns) for one in played.gathered),
+            gathered=tuple(played.gathered),
         )
 
     @property

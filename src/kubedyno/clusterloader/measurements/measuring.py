@@ -8,6 +8,7 @@ import msgspec
 
 from kubedyno.client.rest import Client
 from kubedyno.clusterloader.measurements.params import Params
+from kubedyno.clusterloader.measurements.scrapes import Scrapes
 from kubedyno.clusterloader.reporting.summaries import Summary
 from kubedyno.kit.clock import Clock
 from kubedyno.lab.scraping import Scraper
@@ -40,6 +41,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     clock: Clock
     background: Background
     scraper: Scraper
+    scrapes: Scrapes
     prefix: str
     """Of the test's own namespaces."""
     render: Callable[[str], str]

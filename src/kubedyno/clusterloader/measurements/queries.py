@@ -94,7 +94,7 @@ class GenericPrometheusQuery:
             if required:
                 return Result(errors=(f"{', '.join(required)}: there are no samples: {UNAVAILABLE}",))
             return Result(skipped=UNAVAILABLE)
-        await self._queried.freshen()
+        unread = await self._queried.freshen()
         name, version, unit = self._metric
         found: dict[tuple[str, ...], dict[str, float]] = {}
         violations: list[str] = []
@@ -109,7 +109,8 @@ class GenericPrometheusQuery:
             for key, data in sorted(found.items())
         )
         text = PerfData(version=version, items=items).json()
-        return judged(violations, params, Summary(name=f"GenericPrometheusQuery {name}", text=text))
+        told = judged(violations, params, Summary(name=f"GenericPrometheusQuery {name}", text=text))
+        return msgspec.structs.replace(told, remarks=(*told.remarks, *unread))
 
 
 class FixedQueries(abc.ABC):
@@ -145,8 +146,9 @@ class FixedQueries(abc.ABC):
             raise UsageError(f"{self.method} {self._identifier}: gather without a start before it")
         if self._queried is None:
             return Result(skipped=UNAVAILABLE)
-        await self._queried.freshen()
-        return self._told(self._queried, params)
+        unread = await self._queried.freshen()
+        told = self._told(self._queried, params)
+        return msgspec.structs.replace(told, remarks=(*told.remarks, *unread))
 
 
 class SchedulingThroughputPrometheus(FixedQueries):

@@ -8,7 +8,7 @@ import msgspec
 from kubedyno.clusterloader.config import Config
 from kubedyno.clusterloader.reporting import junit, metadata, summaries
 from kubedyno.clusterloader.reporting.junit import Case
-from kubedyno.clusterloader.reporting.summaries import Summary
+from kubedyno.clusterloader.reporting.summaries import Gathered
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,8 +19,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""
     """What ended it before its steps, or between them; empty: it came to its end."""
     steps: tuple[Case, ...] = ()
-    summaries: tuple[tuple[Summary, int], ...] = ()
-    """With when they were gathered, ns since the epoch."""
+    gathered: tuple[Gathered, ...] = ()
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -39,13 +38,13 @@ def write_configs(folder: Path, configs: Iterable[Config]) -> None:
 def write(folder: Path, tests: Sequence[Told], *, facts: Mapping[str, str]) -> None:
     """All that is known when the run is over."""
     for test in tests:
-        for summary, wall_ns in test.summaries:
+        for one in test.gathered:
             summaries.write(
                 folder,
-                summary,
+                one.summary,
                 config_name=test.config.name,
                 identifier=test.config.identifier,
-                wall_ns=wall_ns,
+                wall_ns=one.wall_ns,
             )
     cases = [case for test in tests for case in test.cases]
     duration_s = sum(test.duration_s for test in tests)

@@ -28,6 +28,13 @@ class Summary(msgspec.Struct, frozen=True):
     extension: str = "json"
 
 
+class Gathered(msgspec.Struct, frozen=True):
+    """A summary, and when it was gathered; ns since the epoch."""
+
+    summary: Summary
+    wall_ns: int
+
+
 def file_name(
     summary: Summary, config_name: str, identifier: str, wall_ns: int, zone: tzinfo | None = None, *, number: int = 1
 ) -> str:
