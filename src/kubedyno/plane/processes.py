@@ -87,9 +87,14 @@ class Process:
         return await self._child.wait()
 
     @property
+    def code(self) -> int | None:
+        """The exit code, if it has one by now."""
+        return self._child.returncode
+
+    @property
     def running(self) -> bool:
         """Whether it has not ended yet."""
-        return self._child.returncode is None
+        return self.code is None
 
     def send(self, number: signal.Signals) -> None:
         """Send a signal; a process that is gone is left alone."""

@@ -9,7 +9,7 @@ async with supervise(folder=..., programs=..., prober=..., clock=...) as supervi
 import asyncio
 import contextlib
 import signal
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -18,6 +18,7 @@ from kubedyno.client.errors import Unreachable
 from kubedyno.kit import tasks
 from kubedyno.kit.clock import NS_PER_S, Clock
 from kubedyno.kit.durable import write_atomic
+from kubedyno.kit.errors import ProcessFailure
 from kubedyno.kit.logs import Log
 from kubedyno.plane.component import Component, levels
 from kubedyno.plane.health import Prober
@@ -102,9 +103,33 @@ class Supervisor:
         if name in self._expected_to_end:
             return
         failure = process.failure(exit_words(code))
-        if not process.component.replicated or name not in self._healthy_once:
-            raise failure
-        self.lost[name] = str(failure)
+        if process.component.replicated and name in self._healthy_once:
+            self.lost[name] = str(failure)
+            return
+        raise await self._root_of(process) or failure
+
+    async def _root_of(self, process: Process) -> ProcessFailure | None:
+        """The failure of what a dead process stood on, if that is dead too.
+
+        A big process takes a while to die, and who loses it may be gone before: a controller manager that is just
+        starting gives up at the first broken connection, when the kernel still clears away the API server's memory.
+        """
+        foundations = [self._processes[name] for name in self._below(process.component) if name in self._processes]
+        if not foundations:
+            return None
+        await self._clock.sleep(_NEWS_WITHIN_S)
+        for foundation in foundations:
+            code = foundation.code
+            if code is not None and foundation.component.name not in self._expected_to_end:
+                return foundation.failure(exit_words(code))
+        return None
+
+    def _below(self, component: Component) -> Iterator[str]:
+        """What a component stands on, the lowest first."""
+        for name in component.after:
+            if name in self._components:
+                yield from self._below(self._components[name])
+                yield name
 
     async def _healthy(self, process: Process, *, is_at_work: bool) -> None:
         """Return when the component's probe succeeds; its exit is raised by its watcher."""
@@ -178,7 +203,7 @@ async def supervise(
             yield supervisor
         except Unreachable:
             # Broken connections are noticed a little before the death of the process that they led to, which says more.
-            await clock.sleep(_NEWS_WITHIN_S)
+            await clock.sleep(3 * _NEWS_WITHIN_S)
             raise
         finally:
             await supervisor.stop_all()

@@ -474,3 +474,25 @@ async def test_children_die_with_an_owner_that_is_killed(tmp_path: Path, until: 
     owner.kill()
     await owner.wait()
     await until(lambda: not any(map(is_running, pids)))
+
+
+async def test_who_falls_over_for_want_of_another_is_not_blamed(world: World) -> None:
+    base = world.component("base")
+    with pytest.raises(ProcessFailure, match=r"^base was killed by SIGKILL after "):
+        async with world.supervised() as supervisor:
+            await supervisor.start([base, world.component("middle", after=("base",))])
+            await supervisor.start(
+                [world.component("top", "--print=fatal: base is gone", "--exit=1", after=("middle",), ready=None)]
+            )
+            supervisor.send(["base"], signal.SIGKILL)
+            await asyncio.sleep(10)
+
+
+async def test_who_falls_over_alone_is_blamed(world: World) -> None:
+    with pytest.raises(ProcessFailure, match=r"^top exited with code 1 after .*fatal: no reason"):
+        async with world.supervised() as supervisor:
+            await supervisor.start([world.component("base")])
+            await supervisor.start(
+                [world.component("top", "--print=fatal: no reason", "--exit=1", after=("base",), ready=None)]
+            )
+            await asyncio.sleep(10)
