@@ -15,6 +15,10 @@ COMMANDS = {
         "kubedyno.cli.clusterloader",
         "Run ClusterLoader2's configs: on a lab of their own, or on a cluster.",
     ),
+    "compare": (
+        "kubedyno.cli.compare",
+        "Compare the trials of B with those of A: what got faster or slower, and how sure that is.",
+    ),
     "doctor": ("kubedyno.cli.doctor", "What this machine can run, and what to do about the rest."),
     "down": ("kubedyno.cli.down", "End a lab: no process and no port is left."),
     "export": ("kubedyno.cli.export", "Export the NUMA zones of simulated nodes, in the foreground."),

@@ -4,6 +4,7 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from kubedyno.cli.aligning import aligned, number
 from kubedyno.kit.units import format_duration
 from kubedyno.lab import judging
 from kubedyno.measure.audit import differences
@@ -13,7 +14,6 @@ _SHOWN_PERCENTS: Final = (50.0, 99.0)
 _FEW: Final = 6
 """So many checks that hold are named; of more their number."""
 _SHOWN_VIOLATIONS: Final = 5
-_LARGE: Final = 10_000
 _WIDTH: Final = 34
 
 
@@ -25,7 +25,7 @@ def of_trial(trial: TrialRecord, *, alone: bool) -> str:
 def of_run(trials: Sequence[TrialRecord]) -> Iterator[str]:
     """What several trials came to together: all verdicts, then schedulers beside each other."""
     if len(trials) > 1:
-        yield _aligned(
+        yield aligned(
             [("trial", "", "verdict", "scenario", "lab up")]
             + [
                 (
@@ -84,17 +84,17 @@ def _lines(trial: TrialRecord, *, alone: bool) -> Iterator[str]:
 
 
 def _measured(one: Measurement) -> str:
-    told = f"{one.name:<{_WIDTH}} {_number(one.value):>9} {one.unit}"
+    told = f"{one.name:<{_WIDTH}} {number(one.value):>9} {one.unit}"
     percentiles = [known for known in one.percentiles if known.percent in _SHOWN_PERCENTS]
     if percentiles:
         return f"{told}   {'  '.join(_percentile(known) for known in percentiles)}  n={len(one.samples)}"
     if (one.lower, one.upper) == (one.value, one.value):
         return told
-    return f"{told}   between {_number(one.lower)} and {_number(one.upper)}"
+    return f"{told}   between {number(one.lower)} and {number(one.upper)}"
 
 
 def _percentile(one: Percentile) -> str:
-    return f"p{one.percent:g} {_number(one.value)} [{_number(one.lower)}, {_number(one.upper)}]"
+    return f"p{one.percent:g} {number(one.value)} [{number(one.lower)}, {number(one.upper)}]"
 
 
 def _cases(cases: Sequence[Case]) -> str:
@@ -105,11 +105,13 @@ def _cases(cases: Sequence[Case]) -> str:
 
 
 def _checked(checks: Sequence[Check]) -> Iterator[str]:
-    held = [check for check in checks if check.passed]
+    held = [check for check in checks if check.passed and not check.skipped]
     if len(held) > _FEW:
         yield f"✓ {len(held)} checks hold"
     for check in checks:
-        if not check.passed or len(held) <= _FEW:
+        if check.skipped:
+            yield f"- {check.name} was skipped: {check.detail}"
+        elif not check.passed or len(held) <= _FEW:
             yield f"{'✓' if check.passed else '✗'} {check.name}" + (f": {check.detail}" if check.detail else "")
 
 
@@ -131,7 +133,7 @@ def _side_by_side(trials: Sequence[TrialRecord]) -> str:
             ),
         )
     )
-    return _aligned(rows, numbers=len(schedulers))
+    return aligned(rows, numbers=len(schedulers))
 
 
 def _what_differs(trials: Sequence[TrialRecord]) -> str:
@@ -140,7 +142,7 @@ def _what_differs(trials: Sequence[TrialRecord]) -> str:
     schedulers = list(dict.fromkeys(trial.subject for trial in trials))
     found = differences([first[scheduler] for scheduler in schedulers])
     rows = [("what differs", *schedulers), *((one.what, *one.values) for one in found)]
-    return _aligned(rows, numbers=len(schedulers)) if found else ""
+    return aligned(rows, numbers=len(schedulers)) if found else ""
 
 
 def _cell(trials: Iterable[TrialRecord], name: str) -> str:
@@ -148,11 +150,11 @@ def _cell(trials: Iterable[TrialRecord], name: str) -> str:
     if not found:
         return "-"
     values = [one.value for one in found]
-    told = _number(statistics.median(values))
+    told = number(statistics.median(values))
     if len(values) > 1:
-        return f"{told} ({_number(min(values))} to {_number(max(values))})"
+        return f"{told} ({number(min(values))} to {number(max(values))})"
     high = next((known.value for known in found[0].percentiles if known.percent == _SHOWN_PERCENTS[-1]), None)
-    return told if high is None else f"{told} (p99 {_number(high)})"
+    return told if high is None else f"{told} (p99 {number(high)})"
 
 
 def _alike(trials: Sequence[TrialRecord]) -> Iterator[list[TrialRecord]]:
@@ -179,23 +181,3 @@ def _differing(trial: TrialRecord, trials: Sequence[TrialRecord]) -> str:
 
 def _parameters(parameters: Mapping[str, Any]) -> str:
     return "".join(f", {name}={value}" for name, value in parameters.items())
-
-
-def _aligned(rows: Sequence[Sequence[str]], *, numbers: int) -> str:
-    """Columns; the last `numbers` of them are aligned to the right."""
-    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
-    first_number = len(widths) - numbers
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if place >= first_number else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    )
-
-
-def _number(value: float) -> str:
-    """Four digits are more than any of them is good for."""
-    if abs(value) >= _LARGE or value == int(value):
-        return f"{value:,.0f}"
-    return f"{value:.3f}" if abs(value) < 1 else f"{value:.4g}"

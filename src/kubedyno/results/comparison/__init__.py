@@ -1,0 +1,1 @@
+"""Two sets of trials beside each other: what changed, how sure that is, and what could not have been seen. Pure."""

@@ -1,0 +1,72 @@
+"""Sets of trials from run folders: one run, a folder of runs, and of either one scheduler's."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, TypeVar
+
+import msgspec
+
+from kubedyno.kit.errors import UsageError
+from kubedyno.kit.nearest import suggestion
+from kubedyno.measure.records import FORMAT, RunRecord, TrialRecord
+from kubedyno.results.comparison.comparing import Trial
+
+_SUBJECT_MARK: Final = "@"
+Record = TypeVar("Record", RunRecord, TrialRecord)
+
+
+def read_set(reference: str) -> tuple[Trial, ...]:
+    """The trials of `FOLDER` or `FOLDER@SCHEDULER`; the folder is a run's, or holds those of several runs."""
+    name, mark, subject = reference.rpartition(_SUBJECT_MARK)
+    if not mark or Path(reference).exists():
+        name, subject = reference, ""
+    folders = list(_runs(Path(name)))
+    trials = tuple(trial for folder in folders for trial in _trials(folder))
+    if not subject:
+        return trials
+    chosen = tuple(trial for trial in trials if trial.record.subject == subject)
+    if not chosen:
+        there = sorted({trial.record.subject for trial in trials})
+        raise UsageError(f"{name} has no trial on {subject!r}: {suggestion(subject, there)}")
+    return chosen
+
+
+def _runs(path: Path) -> Iterator[Path]:
+    if (path / "run.json").is_file():
+        yield path
+        return
+    if not path.is_dir():
+        raise UsageError(f"{path} is no folder: name a run's folder, or one that holds several")
+    found = sorted(below for below in path.iterdir() if (below / "run.json").is_file())
+    if not found:
+        unfinished = sorted(below.name for below in path.iterdir() if below.name.endswith(".partial"))
+        hint = f"; {unfinished[0]} is not finished" if unfinished else ""
+        raise UsageError(f"{path} is no run's folder and holds none: there is no run.json{hint}")
+    yield from found
+
+
+def _trials(folder: Path) -> Iterator[Trial]:
+    run = _read(folder / "run.json", RunRecord)
+    for summary in run.trials:
+        yield Trial(run, _read(folder / summary.folder / "trial.json", TrialRecord))
+
+
+class _Version(msgspec.Struct):
+    format: int
+
+
+def _read(path: Path, kind: type[Record]) -> Record:
+    try:
+        data = path.read_bytes()
+        version = msgspec.json.decode(data, type=_Version).format
+        if version > FORMAT:
+            raise UsageError(
+                f"{path} has format {version}, and this kubedyno reads up to {FORMAT}: use the one that wrote it"
+            )
+        return msgspec.json.decode(data, type=kind)
+    except FileNotFoundError as error:
+        raise UsageError(f"{path} is missing: the run folder is incomplete; copy it whole") from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"{path} is no record of a run: {error}") from error
