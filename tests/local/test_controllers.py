@@ -30,6 +30,7 @@ from kubedyno.kube.resources import (
     POD_DISRUPTION_BUDGETS,
     PODS,
     REPLICA_SETS,
+    REPLICATION_CONTROLLERS,
     RESOURCE_CLAIMS,
     RESOURCE_QUOTAS,
     SERVICE_ACCOUNTS,
@@ -693,6 +694,22 @@ async def a_replica_set_grows_and_shrinks(place: Place) -> dict[str, Any]:
 
 
 @situation
+async def a_replication_controller_grows_and_shrinks(place: Place) -> dict[str, Any]:
+    controller = app("ReplicationController", replicas=3)
+    selector = controller["spec"]["selector"]["matchLabels"]
+    await place.create({**controller, "apiVersion": "v1", "spec": {**controller["spec"], "selector": selector}})
+    pods = await place.until(PODS, having(3))
+    await become_ready(place, pods[:1])
+    await place.until(REPLICATION_CONTROLLERS, lambda sets: ready_count(sets) == 1)
+    grown = await place.objects(REPLICATION_CONTROLLERS, PODS)
+    patch = {"spec": {"replicas": 1}}
+    await place.client.patch(REPLICATION_CONTROLLERS, "a", patch, kind="merge", namespace=place.namespace)
+    await place.until(PODS, lambda left: [meta.key(pod) for pod in left] == [meta.key(pods[0])])
+    await place.until(REPLICATION_CONTROLLERS, lambda sets: sets[0]["status"].get("replicas") == 1)
+    return {"grown": grown, **await place.seen(REPLICATION_CONTROLLERS, PODS, told_of="SuccessfulDelete", times=2)}
+
+
+@situation
 async def a_deployment_rolls_out_and_is_scaled(place: Place) -> dict[str, Any]:
     await place.create(app("Deployment", replicas=3, revisionHistoryLimit=1))
     await become_ready(place, await place.until(PODS, having(3)))
@@ -960,6 +977,7 @@ OURS = (
     "pod-garbage-collector-controller",
     "resourceclaim-controller",
     "replicaset-controller",
+    "replicationcontroller-controller",
     "deployment-controller",
     "disruption-controller",
     "resourcequota-controller",

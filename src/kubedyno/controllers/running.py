@@ -16,7 +16,7 @@ from kubedyno.controllers.nodes.lifecycle import NodeLifecycleController
 from kubedyno.controllers.nodes.podgc import PodGarbageCollector
 from kubedyno.controllers.quotas import QuotaController
 from kubedyno.controllers.replicas.deployments import DeploymentController
-from kubedyno.controllers.replicas.replicasets import ReplicaSetController
+from kubedyno.controllers.replicas.replicasets import ReplicaSetController, replication_controllers
 from kubedyno.controllers.serving import served
 from kubedyno.controllers.settings import ControllerSettings
 from kubedyno.controllers.volumes.binding import VolumeController
@@ -34,6 +34,7 @@ CONTROLLERS: tuple[Callable[[Engine], Controller], ...] = (
     ResourceClaimController,
     PodGarbageCollector,
     ReplicaSetController,
+    replication_controllers,
     DeploymentController,
     DisruptionController,
     QuotaController,

@@ -25,6 +25,7 @@ from kubedyno.kube.resources import (
     PERSISTENT_VOLUME_CLAIMS,
     PODS,
     REPLICA_SETS,
+    REPLICATION_CONTROLLERS,
     RESOURCE_CLAIMS,
     RESOURCE_QUOTAS,
     SERVICE_ACCOUNTS,
@@ -502,6 +503,34 @@ def test_a_deployment_rolls_from_one_template_to_the_next(world: Run) -> None:
     assert fewest >= 8
     assert revision == 2
     assert sizes == [("1", 0), ("2", 10)]
+
+
+def test_a_replication_controller_is_a_replica_set_by_an_older_name(world: Run) -> None:
+    labels = {"app": "x"}
+    controller = {
+        "apiVersion": "v1",
+        "kind": "ReplicationController",
+        "metadata": {"name": "r"},
+        "spec": {
+            "replicas": 3,
+            "selector": labels,
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": "i"}]}},
+        },
+    }
+
+    async def play(world: Any) -> tuple[list[Object], Object]:
+        await world.create(controller)
+        made = await world.until(PODS, having(3))
+        patch = {"spec": {"replicas": 1}}
+        await world.client.patch(REPLICATION_CONTROLLERS, "r", patch, kind="merge", namespace="default")
+        await world.until(PODS, having(1))
+        (left,) = await world.until(REPLICATION_CONTROLLERS, lambda found: found[0]["status"].get("replicas") == 1)
+        return made, left["status"]
+
+    made, status = world(play)
+    owners = [(owner["apiVersion"], owner["kind"]) for pod in made for owner in pod["metadata"]["ownerReferences"]]
+    assert owners == [("v1", "ReplicationController")] * 3
+    assert status == {"replicas": 1, "fullyLabeledReplicas": 1, "observedGeneration": 2}
 
 
 def test_claims_of_pods_are_made_and_taken_back(world: Run) -> None:

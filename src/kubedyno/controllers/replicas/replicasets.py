@@ -1,7 +1,10 @@
-"""ReplicaSets: pods are created until there are enough, and the least missed deleted when there are too many."""
+"""ReplicaSets: pods are created until there are enough, and the least missed deleted when there are too many.
+
+ReplicationControllers are the same by an older name: their selector is a plain mapping, and their status tells less.
+"""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -27,10 +30,14 @@ from kubedyno.controllers.stamps import seconds_text
 from kubedyno.kit.clock import NS_PER_S
 from kubedyno.kube import meta
 from kubedyno.kube.codec import Object
-from kubedyno.kube.resources import PODS, REPLICA_SETS
+from kubedyno.kube.resources import PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, Resource
 from kubedyno.kube.selectors import LabelSelector
 
-COMPONENT = "replicaset-controller"
+COMPONENTS: Final = {
+    REPLICA_SETS: "replicaset-controller",
+    REPLICATION_CONTROLLERS: "replication-controller",
+}
+"""Whose events they are, for each kind of set."""
 
 AT_ONCE = 500
 _GATHER_S = 0.05
@@ -119,22 +126,24 @@ def status_of(replica_set: Object, pods: Sequence[Object], failure: str | None, 
 
 
 class ReplicaSetController:
-    """Keeps as many pods as wanted."""
+    """Keeps as many pods as wanted, for one kind of set."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, resource: Resource = REPLICA_SETS) -> None:
         self._engine = engine
-        self._sets = engine.informer(REPLICA_SETS)
+        self._resource = resource
+        self._component = COMPONENTS[resource]
+        self._sets = engine.informer(resource)
         self._pods = engine.informer(PODS)
         self._queue: WorkQueue[Key] = engine.queue()
         self._expectations = Expectations(engine.clock)
-        self._control = PodControl(engine, COMPONENT, self._expectations)
+        self._control = PodControl(engine, self._component, self._expectations)
         self._written = Written()
         self._sets.subscribe(self._set_changed)
         self._pods.subscribe(self._pod_changed)
 
     def start(self) -> None:
         """Work off sets."""
-        self._engine.work(COMPONENT, self._queue, self._sync, workers=_WORKERS)
+        self._engine.work(self._component, self._queue, self._sync, workers=_WORKERS)
 
     def _set_changed(self, change: Change) -> None:
         if change.new is None:
@@ -151,7 +160,7 @@ class ReplicaSetController:
             if not is_gone and (change.old is None or _claim_facts(change.old) != _claim_facts(pod)):
                 self._wake_selecting(pod)
             return
-        if owner["kind"] != REPLICA_SETS.kind:
+        if owner["kind"] != self._resource.kind:
             return
         key = (change.key[0], owner["name"])
         if change.type == "ADDED":
@@ -165,16 +174,16 @@ class ReplicaSetController:
         if not labels:
             return
         for found in self._sets.items:
-            if found["metadata"]["namespace"] == pod["metadata"]["namespace"] and _selector(found).matches(labels):
+            if found["metadata"]["namespace"] == pod["metadata"]["namespace"] and self._selector(found).matches(labels):
                 self._queue.add_after(meta.key(found), _GATHER_S)
 
     async def _sync(self, key: Key) -> None:
         found = self._sets.get(key)
         if found is None or self._written.is_newer_than(key, found):
             return
-        replica_set = {**found, "apiVersion": REPLICA_SETS.api_version, "kind": REPLICA_SETS.kind}
+        replica_set = {**found, "apiVersion": self._resource.api_version, "kind": self._resource.kind}
         are_met = self._expectations.are_met(key)
-        pods = await claimed(self._engine, replica_set, _selector(found), PODS)
+        pods = await claimed(self._engine, replica_set, self._selector(found), PODS)
         failure: ApiError | Unreachable | None = None
         if are_met and not is_deleting(found):
             failure = await self._manage(replica_set, pods)
@@ -183,9 +192,11 @@ class ReplicaSetController:
             said = failure.message if isinstance(failure, ApiError) else str(failure)
         now_ns = self._engine.now_ns()
         status = status_of(replica_set, pods, said, now_ns=now_ns)
+        if self._resource is REPLICATION_CONTROLLERS:
+            status.pop("terminatingReplicas", None)  # a field that theirs does not have
         if status != conditions.without_zeros(found.get("status") or {}):
             answer = await self._engine.client.update(
-                REPLICA_SETS, {**replica_set, "status": status}, subresource="status"
+                self._resource, {**replica_set, "status": status}, subresource="status"
             )
             self._written.note(key, answer)
         if failure is not None:
@@ -212,6 +223,12 @@ class ReplicaSetController:
             return (await self._control.create(replica_set, [body] * work.create))[1]
         return None
 
+    def _selector(self, replica_set: Object) -> LabelSelector:
+        selector = replica_set["spec"].get("selector")
+        return LabelSelector.from_object(
+            {"matchLabels": selector} if self._resource is REPLICATION_CONTROLLERS else selector
+        )
+
     def _related(self, replica_set: Object, pods: Sequence[Object]) -> list[Object]:
         owner = controller_of(replica_set)
         if owner is None:
@@ -220,8 +237,9 @@ class ReplicaSetController:
         return [pod for sibling in siblings for pod in self._pods.by_index(BY_CONTROLLER, uid(sibling))]
 
 
-def _selector(replica_set: Object) -> LabelSelector:
-    return LabelSelector.from_object(replica_set["spec"].get("selector"))
+def replication_controllers(engine: Engine) -> ReplicaSetController:
+    """The controller of ReplicationControllers."""
+    return ReplicaSetController(engine, REPLICATION_CONTROLLERS)
 
 
 def _claim_facts(pod: Object) -> tuple[Any, ...]:
