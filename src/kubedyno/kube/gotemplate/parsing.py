@@ -114,8 +114,10 @@ class _Parser:
         return self.text.count("\n", 0, token.at) + 1
 
     def failure(self, message: str) -> TemplateError:
-        line = self.line(self.tokens[self.scope.last])
-        return TemplateError(f"template: {self.name}:{line}: {message}")
+        token = self.tokens[self.scope.last]
+        error = TemplateError(f"template: {self.name}:{self.line(token)}: {message}")
+        error.column = token.at - (self.text.rfind("\n", 0, token.at) + 1)
+        return error
 
     def unexpected(self, token: Token, context: str) -> TemplateError:
         if token.kind is Kind.ERROR:

@@ -8,6 +8,9 @@ from kubedyno.kit.errors import UsageError
 class TemplateError(UsageError):
     """A template that cannot be read or rendered; the message starts with `template: name:line`, as Go's does."""
 
+    column: int | None = None
+    """Of one that cannot be read: characters of the line before what is wrong, which Go does not tell there."""
+
 
 class LimitExceeded(TemplateError):
     """A rendering went beyond its bounds; the message names the bound and what to do."""
