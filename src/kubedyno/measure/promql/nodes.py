@@ -1,7 +1,7 @@
 """A query as a tree. `at` is the character where it stands; durations are nanoseconds."""
 
 from collections.abc import Iterator
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -10,10 +10,15 @@ from kubedyno.measure.promql.values import NAME, Labels
 
 Kind: TypeAlias = Literal["scalar", "string", "vector", "matrix"]
 MatchOperator: TypeAlias = Literal["=", "!=", "=~", "!~"]
+_NUMBERS: Final = frozenset({"le", "quantile"})
 
 
 class Matcher(msgspec.Struct, frozen=True):
-    """A condition on one label. Regular expressions must match the whole value."""
+    """A condition on one label. Regular expressions must match the whole value.
+
+    Bounds of buckets and quantiles are equal as numbers: Prometheus 3 writes 1.0 where components and Prometheus 2
+    write 1, and queries are written for either.
+    """
 
     label: str
     operator: MatchOperator
@@ -22,8 +27,16 @@ class Matcher(msgspec.Struct, frozen=True):
     def accepts(self, text: str) -> bool:
         """Whether a label with this value is meant; the value of a label that is not there is empty."""
         if self.operator in {"=", "!="}:
-            return (text == self.value) == (self.operator == "=")
+            is_equal = text == self.value or (self.label in _NUMBERS and _are_equal(text, self.value))
+            return is_equal == (self.operator == "=")
         return (regexes.compiled(f"(?s:{self.value})").fullmatch(text) is not None) == (self.operator == "=~")
+
+
+def _are_equal(one: str, other: str) -> bool:
+    try:
+        return float(one) == float(other)
+    except ValueError:
+        return False
 
 
 class Number(msgspec.Struct, frozen=True):

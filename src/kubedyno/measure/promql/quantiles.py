@@ -1,6 +1,7 @@
 """Quantiles: of values, and of the cumulated counts of a histogram's buckets."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Final
@@ -44,7 +45,7 @@ def bucket_quantile(share: float, buckets: Iterable[tuple[float, float]]) -> flo
         return math.nan
     rank = share * counts[-1]
     last = len(bounds) - 1
-    place = next((index for index in range(last) if counts[index] >= rank), last)
+    place = bisect_left(range(last), True, key=lambda index: counts[index] >= rank)  # noqa: FBT003 - the first true one
     if place == last:
         return bounds[-2]
     if place == 0 and bounds[0] <= 0:
@@ -64,10 +65,10 @@ def _outside(share: float) -> float | None:
 
 def _rising(counts: list[float]) -> list[float]:
     """Without the errors of rounding, and never falling: a count holds all that those before it hold."""
-    kept = counts[0]
-    cleaned = [kept]
-    for count in counts[1:]:
-        if not abs(count - kept) <= _ROUNDING * count:
-            kept = count
-        cleaned.append(kept)
-    return list(accumulate(cleaned, max))
+    return list(accumulate(counts, _larger))
+
+
+def _larger(kept: float, count: float) -> float:
+    """The count, where it is more by more than rounding; what is no number is taken as it comes."""
+    is_none = count <= kept or count - kept < _ROUNDING * (abs(count) + abs(kept))
+    return kept if is_none else count

@@ -13,8 +13,10 @@ _NEAR: Final = 1.1
 """A window's edge is near when it is less than so many mean distances of samples away."""
 
 
-def _gained(window: Window, *, is_counter: bool) -> float | None:
+def _gained(window: Window, *, is_counter: bool, per_s: float = 1.0) -> float | None:
     """How much a series rose in the whole window, extrapolated to its edges; None: one sample tells nothing.
+
+    It is divided by `per_s`, at the place where Prometheus does it: quantiles turn on the last digit of rates.
 
     Where an edge is not near, the series is taken to begin or end half a mean distance beyond its sample. A counter
     that fell was begun anew from 0, and it is not extrapolated to before it was 0.
@@ -35,7 +37,7 @@ def _gained(window: Window, *, is_counter: bool) -> float | None:
         before_s = min(before_s, sampled_s * (values[0] / gained))
     if after_s >= distance_s * _NEAR:
         after_s = distance_s / 2
-    return gained * ((sampled_s + before_s + after_s) / sampled_s)
+    return gained * ((sampled_s + before_s + after_s) / sampled_s / per_s)
 
 
 def _increase(window: Window) -> float | None:
@@ -43,8 +45,7 @@ def _increase(window: Window) -> float | None:
 
 
 def _rate(window: Window) -> float | None:
-    gained = _gained(window, is_counter=True)
-    return None if gained is None else gained / ((window.end_ns - window.begin_ns) / NS_PER_S)
+    return _gained(window, is_counter=True, per_s=(window.end_ns - window.begin_ns) / NS_PER_S)
 
 
 def _delta(window: Window) -> float | None:

@@ -138,6 +138,8 @@ def quantile_of(share: float, buckets: dict[str, float]) -> float:
         (0.95, {"1": 8, "2": 7, "4": 10, "+Inf": 10}, 3.5),
         # Equal but for rounding: the quantile is not lost in a bucket that is all but empty.
         (1, {"1": 8, "2": 8 + 1e-13, "+Inf": 8 + 1e-13}, 1),
+        # No number has a rank: as Prometheus finds it, by halves.
+        (0.5, {"1": 8, "2": 10, "+Inf": math.nan}, 2),
     ],
 )
 def test_quantiles_of_histograms_are_interpolated(share: float, buckets: dict[str, float], value: float) -> None:

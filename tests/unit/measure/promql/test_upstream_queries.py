@@ -1,7 +1,7 @@
 """The queries of ClusterLoader2's measurements, over pages whose answers are known."""
 
 import pytest
-from tests.scrapes import ask
+from tests.scrapes import ask, loaded
 
 from kubedyno.kit.clock import NS_PER_S
 from kubedyno.measure.promql import NAME, Sample, Samples, metrics_of
@@ -103,6 +103,39 @@ def test_the_number_of_api_calls_and_of_fast_ones() -> None:
     assert ask(
         samples, f'sum(increase({LATENCY}_bucket{{scope="cluster", verb="LIST", le="30"}}[60s])) {grouped}', 60
     ) == pytest.approx({listed: 0})
+
+
+def test_bounds_of_buckets_are_found_as_prometheus_2_and_3_write_them() -> None:
+    samples = Samples()
+    lines = [f'h_bucket{{le="{bound}"}} {place}' for place, bound in enumerate(("0.5", "1", "10", "+Inf"))]
+    samples.append(0, {}, "\n".join(lines).encode())
+    for written in ("1", "1.0", "1e0"):
+        assert ask(samples, f'h_bucket{{le="{written}"}}', 0) == {'h_bucket{le="1"}': 1}
+        assert len(ask(samples, f'h_bucket{{le!="{written}"}}', 0)) == 3
+    assert ask(samples, 'h_bucket{le=~"1|1[.]0"}', 0) == {'h_bucket{le="1"}': 1}
+    assert ask(samples, 'h_bucket{le="+Inf"}', 0) == {'h_bucket{le="+Inf"}': 3}
+    assert ask(samples, 'h_bucket{le="1s"}', 0) == {}
+    # Other labels are texts.
+    samples.append(1, {}, b'm{code="1"} 1')
+    assert ask(samples, 'm{code="1.0"}', 1e-9) == {}
+
+
+def test_matchers_are_of_whole_values_and_of_labels_that_are_not_there() -> None:
+    samples = loaded(5, {'m{a="log",b="x"}': [1.0], 'm{a="login"}': [2.0], "m": [3.0]})
+
+    def chosen(inner: str) -> list[float]:
+        return sorted(ask(samples, f"m{{{inner}}}", 0).values())
+
+    assert chosen('a=~"log|exec"') == [1]
+    assert chosen('a!~"log|exec"') == [2, 3]
+    assert chosen('a=~"lo"') == []
+    assert chosen('a=~"lo.*"') == [1, 2]
+    assert chosen('a=~".*"') == [1, 2, 3]
+    assert chosen('a=~".+"') == [1, 2]
+    assert chosen('a=""') == chosen('a!~".+"') == [3]
+    assert chosen('a!="log"') == [2, 3]
+    assert chosen('a=~"LOG"') == []
+    assert chosen('a=~"(?i)LOG", b!=""') == [1]
 
 
 def test_a_quantile_over_a_recorded_rule() -> None:

@@ -31,6 +31,13 @@ def test_a_counter_that_covers_its_window_is_extrapolated_to_both_edges() -> Non
     assert single(samples, "increase(m[1m])", 65) == pytest.approx(60)
 
 
+def test_rates_are_divided_as_prometheus_divides_them() -> None:
+    # 14 in 6 s, 5 s and 2 s from the edges, of which 5 s are too far: half of 3 s. The last digit decides which of two
+    # buckets a quantile is in, where its rank is the count of the first.
+    samples = loaded(3, {"m": rising(1000, 7, 2)})
+    assert single(samples, "rate(m[13s])", 8) == 14 * (((6 + 1.5 + 2) / 6) / 13) != 14 * ((6 + 1.5 + 2) / 6) / 13
+
+
 def test_far_edges_are_extrapolated_by_half_a_distance_and_not_below_zero() -> None:
     samples = loaded(
         300, {'m{from="0"}': rising(0, 10, 10), 'm{from="1"}': rising(1, 10, 10), 'm{from="10"}': rising(10, 10, 10)}
