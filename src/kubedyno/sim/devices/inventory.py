@@ -46,6 +46,8 @@ class Plain(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_un
     prefix: str = "gpu"
     attributes: Mapping[str, bool | int | str] = {}
     capacity: Mapping[str, str] = {}
+    api_version: str = ""
+    """Of its ResourceSlices, which the server must have; empty: the newest that it has."""
 
 
 class Inventory(

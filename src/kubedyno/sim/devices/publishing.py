@@ -297,7 +297,8 @@ class _Publisher:
         plan = slices.plan(understood, existing.values(), owner=node.uid)
         if plan is None:
             return
-        resource = slices_of(self._version)
+        version = (found.plain.api_version if found.plain is not None else "") or self._version
+        resource = slices_of(version)
         pool = slices.pool(name, plan.generation, len(wanted))
         for obsolete in plan.delete:
             await self._delete(resource, existing, obsolete)
@@ -311,9 +312,7 @@ class _Publisher:
             new = slices.new_slice(
                 found.driver, index, pool, wanted[index], owner=node.uid, is_labelled=found.plain is not None
             )
-            self._slice_seen(
-                await self._client.create(resource, {"apiVersion": self._version, "kind": resource.kind} | new)
-            )
+            self._slice_seen(await self._client.create(resource, {"apiVersion": version, "kind": resource.kind} | new))
 
     def _written(self, answer: Object, wanted: bytes) -> None:
         """Take over the server's answer. A server that lacks a feature drops its fields: that must do."""

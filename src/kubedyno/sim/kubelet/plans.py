@@ -31,7 +31,12 @@ class JobTimes(msgspec.Struct, frozen=True):
 
     def of(self, job_type: str | None) -> float | None:
         """For a value of the label; None: it says nothing."""
-        return {"short-lived": self.short_lived_s, "long-running": self.long_running_s}.get(job_type or "")
+        return self.by_label.get(job_type or "")
+
+    @property
+    def by_label(self) -> dict[str, float]:
+        """By all values that say something."""
+        return {"short-lived": self.short_lived_s, "long-running": self.long_running_s}
 
     @property
     def environment(self) -> dict[str, str]:
@@ -79,7 +84,10 @@ class Plan(msgspec.Struct, frozen=True):
 def plan_of(
     pod: Object, settings: KubeletSettings, unit: Callable[[str], float], *, job_times: JobTimes = USUAL_TIMES
 ) -> Plan:
-    """The plan of a pod: what its annotations say, then its label, then `sleep` as its command, then its node.
+    """The plan of a pod.
+
+    How long it works: as its annotations say, then its node of its label (as KWOK's stages do), then `sleep` as its
+    command, then its label by `job_times`, then its node of all pods.
 
     `unit(purpose)` is a number in [0, 1) that is always the same for this pod and purpose, so that whoever plays the
     pod next makes the same plan. UsageError when an annotation cannot be read; it names pod and annotation.
@@ -89,9 +97,12 @@ def plan_of(
     if work is not None:
         work_s: float | None = _asked_s(pod, marks.DURATION, work, unit)
     else:
-        work_s = job_times.of(meta.labels(pod).get(JOB_TYPE))
+        job_type = meta.labels(pod).get(JOB_TYPE, "")
+        work_s = settings.work.get(job_type)
         if work_s is None:
             work_s = asleep_s(pod.get("spec", {}).get("containers") or ())
+        if work_s is None:
+            work_s = job_times.of(job_type)
         if work_s is None and settings.duration is not None:
             work_s = _drawn_s(settings.duration, "duration", unit)
     start, stop, exit_code = said.get(marks.START), said.get(marks.STOP), said.get(marks.EXIT_CODE)

@@ -1,6 +1,7 @@
 """How the kubelet of a node behaves: written on the node as JSON, the same for all nodes of a pool."""
 
 import functools
+import math
 from collections.abc import Mapping
 
 import msgspec
@@ -33,6 +34,8 @@ class KubeletSettings(
     """From the request to end until containers have ended; never longer than the pod's grace period."""
     duration: str | None = None
     """How long pods work that say nothing themselves; None: until they are deleted."""
+    work: Mapping[str, float] = {}
+    """Seconds that pods work by the value of their label `job-type`; of others whoever plays the kubelet decides."""
     failures: float = 0.0
     """Share of the pods that end with exit code 1 instead of 0."""
     topology_manager_policy: str = "none"
@@ -59,6 +62,9 @@ def check(settings: KubeletSettings) -> KubeletSettings:
         if distribution is not None:
             with located(field):
                 Draw.parse(distribution)
+    for job_type, seconds in settings.work.items():
+        if not 0 <= seconds < math.inf:
+            raise UsageError(f"work.{job_type} is {seconds:g}: write seconds, 0 or more")
     if not 0 <= settings.failures <= 1:
         raise UsageError(f"failures is {settings.failures:g}: write a share from 0 to 1")
     return settings

@@ -48,6 +48,13 @@ def test_annotations_beat_the_label_and_the_label_beats_the_node(
     assert plan_of(given, settings, never, job_times=JobTimes(12.0, 99.0)) == plan
 
 
+def test_what_containers_sleep_beats_the_label_unless_the_node_says_how_long_its_pods_work() -> None:
+    asleep = {**pod({"job-type": "short-lived"}), "spec": {"containers": [{"image": "sleep", "args": ["2s"]}]}}
+    assert plan_of(asleep, DEFAULTS, never).work_s == 2.0
+    assert plan_of(asleep, KubeletSettings(work={"short-lived": 7.0}), never).work_s == 7.0
+    assert plan_of(asleep, KubeletSettings(work={"long-running": 7.0}, duration="1m"), never).work_s == 2.0
+
+
 def test_short_lived_pods_work_half_a_minute_unless_told() -> None:
     assert plan_of(pod({"job-type": "short-lived"}), DEFAULTS, never).work_s == 30.0
 
