@@ -48,6 +48,8 @@ class Claiming:
                 nodes += [claim.nodes] if claim.nodes else []
                 continue
             for request in claim.requests:
+                if not self._known.devices.has_class(request.device_class):
+                    return Asked(f"request {request.name}: device class {request.device_class} does not exist")
                 devices[request.signature] = devices.get(request.signature, 0) + request.count
         if self._stuck.get(pod.uid) == self._known.devices.version:
             return Asked("cannot allocate all claims")

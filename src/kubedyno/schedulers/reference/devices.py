@@ -29,6 +29,7 @@ class Request(msgspec.Struct, frozen=True):
     """What a claim wants of one sort."""
 
     name: str
+    device_class: str
     signature: str
     count: int
 
@@ -120,6 +121,10 @@ class Devices:
         return {self._node_of.get(device, "") for device in (*freed, *now)} - {""}
 
     # What there is.
+
+    def has_class(self, name: str) -> bool:
+        """Whether there is a DeviceClass of that name."""
+        return name in self._classes
 
     def know(self, signature: str) -> bool:
         """Count a signature from now on; whether it is new."""
@@ -261,7 +266,9 @@ def _requests(spec: Mapping[str, Any]) -> tuple[tuple[Request, ...], str]:
             "selectors": [one["cel"]["expression"] for one in exactly.get("selectors") or () if "cel" in one],
             "tolerations": exactly.get("tolerations") or [],
         }
-        found.append(Request(written["name"], msgspec.json.encode(wanted).decode(), int(exactly.get("count") or 1)))
+        signature = msgspec.json.encode(wanted).decode()
+        count = int(exactly.get("count") or 1)
+        found.append(Request(written["name"], exactly.get("deviceClassName") or "", signature, count))
     return tuple(found), ""
 
 
