@@ -1,6 +1,8 @@
-"""Kinds that a server may have in one of several versions."""
+"""Which version a server is, and kinds that it may have in one of several."""
 
 from collections.abc import Sequence
+
+import msgspec
 
 from kubedyno.client.rest import Client
 from kubedyno.kube.resources import Resource, UnknownResource
@@ -14,3 +16,9 @@ async def first_served(client: Client, versions: Sequence[Resource]) -> Resource
         except UnknownResource:
             continue
     return None
+
+
+async def server_version(client: Client) -> str:
+    """The version of Kubernetes that the server says it is, like v1.36.1; empty: it does not say."""
+    answer = await client.request_raw("GET", "/version")
+    return str(msgspec.json.decode(answer.body).get("gitVersion") or "")

@@ -37,6 +37,8 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
     self_signed: bool = False
     shows_token: bool = False
     """Show the identity's bearer token instead of its certificate: to servers that ask the API server who it is."""
+    within_s: float | None = None
+    """How long the answer may take; None: as long as one about health."""
 
 
 class Component(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ from typing import Literal
 import msgspec
 import psutil
 
+from kubedyno.client import versions
 from kubedyno.client.access import Access
 from kubedyno.client.rest import Client
 from kubedyno.kit.errors import EngineError
@@ -96,11 +97,10 @@ async def cluster(access: Access) -> Finding:
     """Whether the API server answers, and which version it is."""
     try:
         async with Client.connect(access) as client:
-            answer = await client.request_raw("GET", "/version")
+            version = await versions.server_version(client)
     except EngineError as error:
         return Finding(name="cluster", state="broken", value=str(error), fix="check the kubeconfig and the network")
-    version = msgspec.json.decode(answer.body).get("gitVersion", "unknown")
-    return Finding(name="cluster", state="ok", value=f"{version} at {access.server}")
+    return Finding(name="cluster", state="ok", value=f"{version or 'unknown'} at {access.server}")
 
 
 def judge(facts: Facts) -> list[Finding]:

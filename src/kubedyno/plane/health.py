@@ -56,8 +56,11 @@ class Prober:
     async def fetch(self, probe: Probe) -> bytes:
         """The body that the probe's URL answers with; anything but 200 is an error that names the URL."""
         context = self._context(probe) if probe.url.startswith("https:") else True
+        timeout = aiohttp.ClientTimeout(total=probe.within_s or _ANSWER_WITHIN_S)
         try:
-            async with self._session.get(probe.url, ssl=context, headers=self._headers(probe)) as response:
+            async with self._session.get(
+                probe.url, ssl=context, headers=self._headers(probe), timeout=timeout
+            ) as response:
                 body = await response.read()
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise EngineError(f"{probe.url} could not be read: {str(error) or type(error).__name__}") from error

@@ -477,22 +477,25 @@ async def test_children_die_with_an_owner_that_is_killed(tmp_path: Path, until: 
 
 
 async def test_who_falls_over_for_want_of_another_is_not_blamed(world: World) -> None:
-    base = world.component("base")
-    with pytest.raises(ProcessFailure, match=r"^base was killed by SIGKILL after "):
+    async def block() -> None:
         async with world.supervised() as supervisor:
-            await supervisor.start([base, world.component("middle", after=("base",))])
-            await supervisor.start(
-                [world.component("top", "--print=fatal: base is gone", "--exit=1", after=("middle",), ready=None)]
-            )
+            await supervisor.start([world.component("base"), world.component("middle", after=("base",))])
+            top = world.component("top", "--print=fatal: base is gone", "--exit=1", after=("middle",), ready=None)
+            await supervisor.start([top])
             supervisor.send(["base"], signal.SIGKILL)
-            await asyncio.sleep(10)
+            await asyncio.Event().wait()
+
+    with pytest.raises(ProcessFailure, match=r"^base was killed by SIGKILL after "):
+        await block()
 
 
 async def test_who_falls_over_alone_is_blamed(world: World) -> None:
-    with pytest.raises(ProcessFailure, match=r"^top exited with code 1 after .*fatal: no reason"):
+    async def block() -> None:
         async with world.supervised() as supervisor:
+            top = world.component("top", "--print=fatal: no reason", "--exit=1", after=("base",), ready=None)
             await supervisor.start([world.component("base")])
-            await supervisor.start(
-                [world.component("top", "--print=fatal: no reason", "--exit=1", after=("base",), ready=None)]
-            )
-            await asyncio.sleep(10)
+            await supervisor.start([top])
+            await asyncio.Event().wait()
+
+    with pytest.raises(ProcessFailure, match=r"^top exited with code 1 after .*fatal: no reason"):
+        await block()
