@@ -26,9 +26,9 @@ FIGURES: dict[str, dict[str, float]] = {
 }
 CASES = {
     "numa/side-effects": 8,
-    "numa/stale": 6,
+    "numa/stale": 8,
     "numa/exporter-accounting": 17,
-    "numa/wrong-node": 8,
+    "numa/wrong-node": 11,
     "numa/kubelet-misreports": 10,
     "numa/kubelet-down": 6,
     "numa/scheduler-down": 3,

@@ -62,8 +62,8 @@ async def exporter_crash(
 
 async def _all_die(lab: Lab, world: World, down_s: float) -> None:
     nodes = len(world.names)
-    before = await lab.exporters.written()
     await lab.exporters.crash(world.names)
+    before = await lab.exporters.written()
     count = zoned.SEEMING * nodes
     burst = await lab.submit(zoned.exclusive(name="burst"), count=count)
     dead = await truth.until_decided(lab, burst)
@@ -112,8 +112,9 @@ async def _all_are_refused(lab: Lab, world: World, code: int, style: str, down_s
     full = await lab.submit(_filling(f"full-{code}"), count=len(world.names))
     await waking.set_up(lab, world, full)
     await truth.expect_reported(lab, world.names, within_s=within_s, after=f"pods came before {answer}")
-    before, begun = await lab.exporters.written(), await lab.exporters.refresh()
+    begun = await lab.exporters.refresh()
     await lab.exporters.refuse(world.names, code)
+    before = await lab.exporters.written()
     await lab.delete(full)
     late = [await zoned.submit_on(lab, zoned.exclusive(name=f"late-{code}"), node) for node in world.names]
     waiting = await truth.until_decided(lab, *late)

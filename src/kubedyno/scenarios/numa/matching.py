@@ -57,3 +57,8 @@ def _told(lab: Lab, field: str) -> str | None:
 def reserves(how: Knows) -> bool:
     """Whether it counts what it has placed itself before a report does."""
     return how in {"over-reserve", "reference"}
+
+
+def pids(lab: Lab) -> dict[str, int]:
+    """The processes of the plugin's scheduler, by component; none of a lab that another process owns."""
+    return {name: pid for name, pid in lab.scraper.pids().items() if name.partition("-")[0] == _COMPONENT}

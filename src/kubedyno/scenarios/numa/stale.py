@@ -3,7 +3,7 @@
 from kubedyno.kit import tasks
 from kubedyno.lab.lab import Lab
 from kubedyno.lab.scenario import scenario
-from kubedyno.scenarios.numa import matching, truth, waking, zoned
+from kubedyno.scenarios.numa import matching, truth, unheard, waking, zoned
 from kubedyno.scenarios.numa.matching import RESYNC_S, Cache
 from kubedyno.scenarios.numa.zoned import World
 from kubedyno.scenarios.parameters import NodeCount, Seconds
@@ -20,7 +20,7 @@ async def stale(lab: Lab, *, nodes: NodeCount = 10, cache: Cache = "passthrough"
     Pods of more than half a zone come as long as nothing is reported: three for each node, of which two fit. Then they
     all go while nothing is reported, and others come. A scheduler that counts what it has placed itself binds one on
     each node and lets the rest wait; one that believes reports has pods refused. When exporters go on, all that fits
-    must run.
+    must run. Before that the policy of a node changes, of which a scheduler must hear, also when its watch has ended.
 
     Parameters:
         nodes: size of the cluster, of two zones each
@@ -32,6 +32,7 @@ async def stale(lab: Lab, *, nodes: NodeCount = 10, cache: Cache = "passthrough"
     await _emptied_node(lab, world)
     await zoned.fill(lab, world.names)
     await _refused_pod_stays(lab, world)
+    await unheard.policies_change(lab, world, target=_TARGET)
     with lab.timed():
         await _pods_come(lab, world, frozen_s)
         await _pods_go(lab, world)

@@ -10,24 +10,19 @@ from kubedyno.lab.lab import Lab
 from kubedyno.lab.scenario import scenario
 from kubedyno.model.workloads import Workload
 from kubedyno.scenarios import outcomes
-from kubedyno.scenarios.numa import matching, misleading, scores, truth, waking, zoned
-from kubedyno.scenarios.numa.exporter_accounting import distort, outcome_of
+from kubedyno.scenarios.numa import matching, misleading, scores, tripping, truth, waking, zoned
+from kubedyno.scenarios.numa.exporter_accounting import outcome_of
 from kubedyno.scenarios.numa.matching import Cache, Scoring
 from kubedyno.scenarios.numa.mistakes import TOLD, Outcome
 from kubedyno.scenarios.numa.truth import Zones
 from kubedyno.scenarios.numa.zoned import World
 from kubedyno.scenarios.parameters import Count, NodeCount
-from kubedyno.sim.exporters.distorting import SparseIds
 
 _TARGET = "choice of the node"
 _SIZES: Final = (4, 6, 10, 14, 16)
 _MEMORY: Final = 1 << 30
 _AGREED_WITHIN_S = 20 * zoned.EXPORT_S
-_DIES_WITHIN_S = 20.0
 _PLACED_WITHIN_S = 40.0
-_DIVIDES_BY_NOTHING: Final = frozenset({None, "LeastAllocated", "MostAllocated"})
-_INDEXES_BY_NUMBER: Final = frozenset({None, "LeastAllocated", "MostAllocated", "BalancedAllocation"})
-"""Strategies of the plugin, the default one among them, that end its process in these ways."""
 _WEIGHT: Final = "plugins.profiles.0.plugins.multiPoint.enabled.1.weight"
 
 
@@ -51,7 +46,8 @@ async def wrong_node(
     Pods of several sizes come one after another, with true reports: each must go to a node that has a zone for it, the
     real plugin's to one of the highest score, and wait where there is none. Then a node is not reported, or only after
     the scheduler started; a pod has a sidecar, a part of a CPU, or resources of the pod as a whole. Where the scheduler
-    asks our extender, that names wrong nodes, sways the choice, or does not answer. What differs is told by its cause.
+    asks our extender, that names wrong nodes, sways the choice, or does not answer. At last come pods and reports that
+    the real plugin trips over. What differs is told by its cause.
 
     Parameters:
         nodes: size of the cluster, of two zones each
@@ -68,12 +64,7 @@ async def wrong_node(
     for one in _MISJUDGED:
         await _misjudged(lab, world, one)
     await misleading.misled(lab, world, target=_TARGET)
-    if deadly:
-        await _survives(lab, world, "pod-level resources", _whole_pod(), _DIVIDES_BY_NOTHING)
-        await distort(lab, dict.fromkeys(world.names, SparseIds()))
-        await zoned.reread(lab, world)
-        await _survives(lab, world, "numbers of zones left out", zoned.exclusive(name="sparse"), _INDEXES_BY_NUMBER)
-        await lab.exporters.straighten(world.names)
+    await tripping.trip(lab, world, target=_TARGET, deadly=deadly)
 
 
 class _Choice(msgspec.Struct, frozen=True, kw_only=True):
@@ -230,10 +221,6 @@ def _with_sidecar() -> Workload:
     )
 
 
-def _whole_pod() -> Workload:
-    return zoned.containers({"main": {}}, name="whole", spec={"resources": zoned.guaranteed(zoned.LARGE)})
-
-
 _MISJUDGED: Final = (
     _Misjudged(
         name="a pod has a sidecar, and one zone is left for both",
@@ -253,7 +240,7 @@ _MISJUDGED: Final = (
     ),
     _Misjudged(
         name="a pod has resources as a whole, its containers none",
-        pod=_whole_pod,
+        pod=lambda: zoned.whole({}),
         before=zoned.FITTING,
         right="runs",
         on_plugin="runs",
@@ -286,27 +273,3 @@ async def _misjudged(lab: Lab, world: World, one: _Misjudged) -> None:
     await lab.delete(before)
     await truth.expect_reported(lab, [node], within_s=_AGREED_WITHIN_S, after=f"pods went: {one.name}")
     await zoned.reread(lab, world)
-
-
-async def _survives(lab: Lab, world: World, name: str, shape: Workload, of: frozenset[str | None]) -> None:
-    """A pod that several nodes could take, so that they are scored: the process may end of it."""
-    dies = world.knows != "reference" and matching.scoring(lab) in of
-    async with lab.scheduler.spared():
-        pod = await lab.submit(shape)
-
-        async def is_over() -> bool:
-            return bool(lab.scheduler.told()) or bool((await truth.ends_of(lab, pod)).running)
-
-        await truth.until(lab, is_over, within_s=_DIES_WITHIN_S)
-        told, found = lab.scheduler.told(), await truth.ends_of(lab, pod)
-        await lab.delete(pod)
-    lab.case(
-        target=_TARGET,
-        component="scheduler",
-        failure=f"{name}, and several nodes to choose from",
-        expected="the process of the scheduler ends" if dies else TOLD["runs"],
-        observed=told or found.told,
-        holds=bool(told) if dies else outcome_of(found) == "runs",
-        finding=f"scoring ends the process: {name}" if dies else "",
-        breaks=(4, 5) if dies else (),
-    )

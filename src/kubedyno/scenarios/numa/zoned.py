@@ -143,6 +143,11 @@ def containers(
     return bare(spec={**spec, **more.pop("spec", {})}, **more)
 
 
+def whole(container: Mapping[str, Any], **more: Any) -> Workload:
+    """A pod that is guaranteed its CPUs and memory as a whole; its container asks for these resources."""
+    return containers({"main": container}, **{"name": "whole", "spec": {"resources": guaranteed(LARGE)}, **more})
+
+
 def guaranteed(cpu: int | str, memory: str = "1Gi") -> dict[str, dict[str, str]]:
     """The resources of a container that is guaranteed them."""
     amounts = {"cpu": str(cpu), "memory": memory}
