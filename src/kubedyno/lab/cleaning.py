@@ -42,6 +42,10 @@ class Cleaner:
         """Whether a node of that name is the run's: no others' has such a name where its pools could be made."""
         return name in self._nodes
 
+    def own_nodes(self, names: Iterable[str]) -> None:
+        """Nodes of these names are the run's as well; whoever makes them removes them."""
+        self._nodes.update(names)
+
     async def refuse_others_pool(self, name: str, *, size: int = 0) -> None:
         """UsageError when the cluster has such a pool: it is not ours to change. Else it will be removed.
 

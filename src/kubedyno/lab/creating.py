@@ -34,6 +34,8 @@ class Creator:
         """Told of each workload that had its time: when it was planned for and when it was sent, ns since the epoch."""
         self.on_accepted: Callable[[Iterable[tuple[str, str]]], None] = _ignore
         """Told of the pods (namespace and name) that the API has accepted."""
+        self.on_deleting: Callable[[Iterable[tuple[str, str]]], None] = _ignore
+        """Told of pods that belong to no workload, before the scenario takes them away: they are not lost."""
 
     async def create(
         self,

@@ -48,6 +48,10 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     """What the scheduler cannot express here, and why."""
     kubelets_url: str = ""
     """Pages of the simulator of a lab that is another process's; empty: there is none, or the lab is our own."""
+    is_foreign: bool = False
+    """Whether it is no lab of ours."""
+    drives_nodes: bool = False
+    """Whether the kubelets of the trial's nodes are played by this process, since nobody else does."""
     keeps_apart: bool = False
     """Whether others have nodes and pods there: then the trial's are for each other alone."""
 
@@ -105,6 +109,8 @@ async def others_ground(trial: Trial, *, selection: Selection, clock: Clock) -> 
                 cleaner=cleaner,
                 lacks=lacks,
                 kubelets_url="" if lab is None else _kubelets_url(lab),
+                is_foreign=lab is None,
+                drives_nodes=playing is not None,
                 keeps_apart=True,
             )
         finally:

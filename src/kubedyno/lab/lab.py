@@ -52,6 +52,10 @@ class Lab:
     """How others connect to its API server; None: `client` is all there is."""
     scraper: Scraper = Scraper(None)
     """Reads the metrics of its components."""
+    is_foreign: bool = False
+    """Whether it is a cluster that is no lab of ours."""
+    drives_nodes: bool = False
+    """Whether the kubelets of the trial's nodes are played by this process, since nobody else does there."""
     communicating: Communicating | None = None
     """Who asks whom, and who is at his limit: of NUMA trials, and of labs with an audit log."""
 
@@ -82,6 +86,8 @@ class Lab:
         self.curves: list[CurvePoint] = []
         self.knees: list[KneeRecord] = []
         self.thresholds: list[Threshold] = []
+        self.summaries: dict[str, str | bytes] = {}
+        """Files of the scenario's own that are kept with the trial: their content by name."""
         self.submitted_pods = 0
         self.timed_ns: int | None = None
         """How long the timed parts took; None: there was none."""
@@ -160,6 +166,19 @@ class Lab:
         )
         await self._write_queues()
         return made
+
+    def own_nodes(self, names: Iterable[str]) -> None:
+        """Nodes of these names, which the scenario makes by itself and removes, are the trial's: played with its own.
+
+        Before they are made.
+        """
+        if self._cleaner is not None:
+            self._cleaner.own_nodes(names)
+
+    @property
+    def run_id(self) -> str:
+        """Of the run that the trial is of."""
+        return self._run_id
 
     async def fail(self, trouble: Trouble, nodes: Selection, timing: Timing = ONCE) -> None:
         """Let nodes fail; with a time it returns when they have recovered, else they stay so until `recover`."""
@@ -369,6 +388,10 @@ class Lab:
     def expect(self, name: str, holds: bool, detail: str = "") -> None:
         """Record a check; one that does not hold fails the trial when it is over."""
         self.checks.append(Check(name=name, passed=bool(holds), detail=detail))
+
+    def skip(self, name: str, why: str) -> None:
+        """Record a check that could not be made here, and why: it fails nothing, and is told as skipped."""
+        self.checks.append(Check(name=name, passed=True, detail=why, skipped=True))
 
     def case(
         self,

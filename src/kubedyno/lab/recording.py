@@ -1,7 +1,7 @@
 """Recording the way of workloads: for as long as a lab stays, while a trial runs, or beside a submission."""
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from pathlib import Path
 
 from kubedyno.client.rest import Client
@@ -21,13 +21,15 @@ async def recording(
     records: Path,
     *,
     namespace: str | None = None,
+    only: Collection[str] | None = None,
     probe_in: str = _OF_LABS,
     sinks: Sequence[Callable[[ObjectRow], None]] = (),
     is_virtual: bool = False,
     observer: Observer | None = None,
 ) -> AsyncIterator[tuple[Following, Spool]]:
-    """Record these kinds into a new folder below `records` while the block runs; without a namespace, of all.
+    """Record these kinds into a new folder below `records` while the block runs.
 
+    Without a namespace, of all, or of those of `only`.
     The probe lives in the namespace `probe_in`; rows go to the sinks as well, and the observer is told of all objects.
     """
     with Spool(records) as spool:
@@ -37,6 +39,7 @@ async def recording(
             spool=spool,
             sinks=sinks,
             namespace=namespace,
+            only=only,
             # Nothing takes time there but what is charged for.
             probing=None if is_virtual else Probing(namespace=probe_in),
             is_instant=is_virtual,

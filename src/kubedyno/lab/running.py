@@ -32,7 +32,8 @@ from kubedyno.lab.scraping import Scraper
 from kubedyno.lab.sink import Sink
 from kubedyno.measure import host, spool, statistics
 from kubedyno.measure.audit import Audit
-from kubedyno.measure.columns import SeriesRow
+from kubedyno.measure.claiming import claim_rows
+from kubedyno.measure.columns import ClaimRow, SeriesRow
 from kubedyno.measure.following import Following
 from kubedyno.measure.invariants.observing import watching
 from kubedyno.measure.lives import Lives
@@ -71,6 +72,7 @@ class Outcome(msgspec.Struct, kw_only=True):
     communications: tuple[Communication, ...] = ()
     violations: tuple[Violation, ...] = ()
     quality: Quality = Quality((), ())
+    claims: tuple[ClaimRow, ...] = ()
     usage: Sequence[SeriesRow] = ()
 
 
@@ -107,6 +109,8 @@ async def run_trial(
         record,
         objects=spool.read_objects(outcome.records) if outcome.records else (),
         series=_series(outcome),
+        claims=outcome.claims,
+        summaries=outcome.lab.summaries if outcome.lab is not None else {},
         logs=folder / "logs",
     )
     if isinstance(outcome.error, asyncio.CancelledError):
@@ -133,16 +137,17 @@ async def observed(
     """The Lab of a trial, recorded, watched and audited while the block runs; the outcome has all that was seen."""
     outcome.settings = ground.settings
     await installing.ensure_namespace(ground.client, ground.namespace, labels={RUN_LABEL: trial.run_id})
-    namespace = None if trial.scenario.is_everywhere else ground.namespace
+    namespace = None if trial.scenario.namespaces else ground.namespace
+    # Where others were before, their pods are no part of the record.
+    only = trial.scenario.namespaces if trial.scenario.namespaces and ground.cleaner is not None else None
     kinds = SCHEDULERS.get(trial.spec.scheduler).dialect.lifecycle.kinds
     is_virtual = trial.spec.time == "virtual"
     async with (
         Auditor(ground.running, clock) as auditor,
-        watching(ground.client, kinds, namespace=namespace) as watched,
-        recording(ground.client, kinds, records, namespace=namespace, is_virtual=is_virtual, observer=watched) as (
-            recorded,
-            spooled,
-        ),
+        watching(ground.client, kinds, namespace=namespace, only=only) as watched,
+        recording(
+            ground.client, kinds, records, namespace=namespace, only=only, is_virtual=is_virtual, observer=watched
+        ) as (recorded, spooled),
         exporting(ground, seed=trial.seed, run_id=trial.run_id, clock=clock) as (exporters, ledgers),
     ):
         outcome.records = spooled.folder
@@ -150,6 +155,7 @@ async def observed(
         lab.on_delete = lambda names: watched.excuse(names, clock.wall_ns())
         lab.exporters, lab.ledgers = exporters, ledgers
         lab.creator.on_accepted = watched.accepted
+        lab.creator.on_deleting = lambda pods: watched.excuse_pods(pods, clock.wall_ns())
         lab.creator.on_paced = auditor.lateness.note
         await auditor.begin()
         if matrix.is_communicating(trial.scenario, trial.spec):
@@ -165,7 +171,9 @@ async def observed(
             await watched.end(clock.wall_ns())
             outcome.audit = await auditor.end(recording=outcome.recording, timed=lab.timed_span)
             outcome.settings = outcome.audit.settings or outcome.settings
-            outcome.quality = _quality(watched.lives(), lab, outcome.recording)
+            lives = watched.lives()
+            outcome.quality = _quality(lives, lab, outcome.recording)
+            outcome.claims = tuple(claim_rows(lives))
         finally:
             if outcome.recording is None:
                 outcome.recording = recorded.recording()
@@ -198,6 +206,7 @@ def _lab(trial: Trial, ground: Ground, recorded: Following, clock: Clock) -> Lab
         cleaner=ground.cleaner,
         keeps_apart=ground.keeps_apart,
     )
+    lab.is_foreign, lab.drives_nodes = ground.is_foreign, ground.drives_nodes
     lab.spec, lab.access, lab.scraper = trial.spec, access_of(ground), Scraper(ground.running)
     ground.scheduler.is_idle = lab.is_idle
     return lab

@@ -71,8 +71,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """Settings that it needs, or how they follow from its parameters. What the user sets comes on top."""
     heartbeats: str = ""
     """Duration of node leases that it needs (`8s`); empty: any. What the user says goes before."""
-    is_everywhere: bool = False
-    """Whether its pods are in namespaces of their own: then those of all namespaces are recorded."""
+    namespaces: frozenset[str] = frozenset()
+    """Where its pods are, if not in the one that it is given; on a lab of its own all namespaces are recorded then."""
     description: str = ""
     parameters: tuple[Parameter, ...] = ()
 

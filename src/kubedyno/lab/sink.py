@@ -1,10 +1,10 @@
 """Where a run's records go; `results` implements it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from kubedyno.measure.columns import ObjectRow, SeriesRow
+from kubedyno.measure.columns import ClaimRow, ObjectRow, SeriesRow
 from kubedyno.measure.records import RunRecord, TrialRecord, TrialSummary
 
 
@@ -21,9 +21,14 @@ class Sink(Protocol):
         *,
         objects: Iterable[Sequence[ObjectRow]],
         series: Iterable[Sequence[SeriesRow]],
+        claims: Sequence[ClaimRow],
+        summaries: Mapping[str, str | bytes],
         logs: Path | None,
     ) -> TrialSummary:
-        """A trial is over; rows come some thousands at a time, `logs` is the folder with the logs of its components."""
+        """A trial is over; rows come some thousands at a time, `logs` is the folder with the logs of its components.
+
+        `summaries` are files that the scenario itself made: their content by name.
+        """
         ...
 
     def end(self, run: RunRecord) -> Path:

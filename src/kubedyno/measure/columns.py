@@ -1,4 +1,4 @@
-"""The named columns of the tables of a trial: `objects.parquet`, `series.parquet`, `times.csv`."""
+"""The named columns of the tables of a trial: `objects.parquet`, `series.parquet`, `claims.parquet`, `times.csv`."""
 
 from typing import Literal
 
@@ -53,16 +53,45 @@ SERIES: tuple[Column, ...] = (
         "string",
         "What: `cpu_s` (CPU seconds used so far), `memory_bytes` (resident), `watch_lag_s` (seconds from the writing "
         "of a probe until the news of it arrived), `host_busy_s` (CPU seconds used by everybody so far), `host_busy` "
-        "(part of the cores that was busy), `bound_per_s` (pods bound a second), `gpu_utilisation` (part of the GPUs "
-        "that is used), `gpu_fragmentation` (part of the free GPUs that a pod of a whole node cannot use), "
+        "(part of the cores that was busy), `bound_per_s` (pods bound a second), `devices_allocated` (devices that "
+        "claims have, by driver), `gpu_utilisation` (part of the GPUs that is used), `gpu_fragmentation` (part of the "
+        "free GPUs that a pod of a whole node cannot use), "
         "`fair_share_error` (what queues have too much and too little, as a part of all GPUs); never null.",
     ),
-    Column("component", "string", "Of which component; `kubedyno` is the instrument itself."),
+    Column("component", "string", "Of which component, or driver; `kubedyno` is the instrument itself."),
     Column("value", "float64", "The value; never null."),
 )
 
+CLAIMS: tuple[Column, ...] = (
+    Column("uid", "string", "uid of the claim, by which `objects` has the bounds of its times; never null."),
+    Column("namespace", "string", "Its namespace; never null."),
+    Column("name", "string", "Its name; never null."),
+    Column("pod", "string", "Name of the first pod that was allowed to use it."),
+    Column("node", "string", "The node that this pod was bound to."),
+    Column("driver", "string", "Driver of its devices; several are joined by commas."),
+    Column(
+        "devices",
+        "string",
+        "`pool/device` of each that it was first given, joined by commas; without those that it may only look at.",
+    ),
+    Column("count", "int64", "How many devices these are; never null."),
+    Column(
+        "created_ns",
+        "int64",
+        "When the news of its creation arrived, or of itself if it was there before the trial, ns since the epoch; "
+        "never null.",
+    ),
+    Column("allocated_ns", "int64", "When the news arrived that it was first given its devices, ns since the epoch."),
+    Column("reserved_ns", "int64", "When the news arrived that a pod may use it, ns since the epoch."),
+    Column("released_ns", "int64", "When the news arrived that these devices were free again, ns since the epoch."),
+)
+
 TIMES: tuple[Column, ...] = (
-    Column("workload", "string", "Name of the workload."),
+    Column(
+        "workload",
+        "string",
+        "Name of the workload; of pods that say of none, `namespace/name` of their Job, else of the pod itself.",
+    ),
     Column("pods", "int64", "How many pods it has."),
     Column("created", "float64", "Arrival of its last pod's creation, seconds since the epoch."),
     Column("scheduled", "float64", "Arrival of its last pod's binding, seconds since the epoch."),
@@ -100,3 +129,20 @@ class SeriesRow(msgspec.Struct, frozen=True):
     series: str
     component: str | None
     value: float
+
+
+class ClaimRow(msgspec.Struct, frozen=True):
+    """A row of `claims`: the columns of CLAIMS, in order."""
+
+    uid: str
+    namespace: str
+    name: str
+    pod: str | None
+    node: str | None
+    driver: str | None
+    devices: str | None
+    count: int
+    created_ns: int
+    allocated_ns: int | None
+    reserved_ns: int | None
+    released_ns: int | None

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import Final
 
@@ -249,6 +249,7 @@ async def following(
     on_series: Callable[[SeriesRow], None] | None = None,
     probing: Probing | None = Probing(),  # noqa: B008 - frozen
     namespace: str | None = None,
+    only: Collection[str] | None = None,
     is_instant: bool = False,
     rng: random.Random | None = None,
     observer: Observer | None = None,
@@ -257,11 +258,12 @@ async def following(
 
     Rows go to the spool and the sinks; the observer is told of all objects as they are. Without `probing` bounds are
     those of the server's stamps, unless news takes no time at all, as in virtual time: `is_instant`. `namespace` None
-    means all. When the block ends without `prove`, the recording is told as unproven.
+    means all; with `only` rows are of those namespaces alone, and of what belongs to none. When the block ends without
+    `prove`, the recording is told as unproven.
     """
     lags = Lags() if probing is not None else None
     rows = (*sinks, spool.take) if spool is not None else tuple(sinks)
-    recorder = Recorder(sinks=rows, lags=lags, is_instant=is_instant)
+    recorder = Recorder(sinks=rows, lags=lags, is_instant=is_instant, only=only)
 
     def take_series(row: SeriesRow) -> None:
         for sink in (spool.take_series if spool is not None else None, on_series):

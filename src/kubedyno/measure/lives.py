@@ -1,6 +1,8 @@
-"""The lives of pods and nodes during a trial, as the watch stream told them: what quality is computed from."""
+"""The lives of pods, claims and nodes during a trial, as the watch stream told them: what quality is computed from."""
 
 import msgspec
+
+from kubedyno.measure.invariants.facts import Device
 
 
 class PodLife(msgspec.Struct, kw_only=True):
@@ -28,6 +30,35 @@ class PodLife(msgspec.Struct, kw_only=True):
     """When it no longer held its node: it finished, or was gone."""
     end: str | None = None
     """`succeeded`, `failed`, `evicted` (the scheduler took it away) or `deleted` (somebody else did)."""
+    job: str | None = None
+    """Key of the Job that made it: `Job/namespace/name`; None: none did."""
+    abreast: int = 1
+    """How many pods that Job runs at a time; 1 for a pod without."""
+
+
+class Allocation(msgspec.Struct, kw_only=True):
+    """A time in which a claim had its devices; ns since the epoch, until None: it still has."""
+
+    since_ns: int
+    until_ns: int | None = None
+    devices: tuple[Device, ...]
+    """Its own and those that it has a part of; without those that it may only look at."""
+
+
+class ClaimLife(msgspec.Struct, kw_only=True):
+    """One claim of devices, from its creation on; times are as those of pods."""
+
+    uid: str
+    namespace: str
+    name: str
+    created_ns: int
+    allocations: list[Allocation]
+    """One after the other: most claims have one."""
+    reserved_ns: int | None = None
+    """When a pod was first allowed to use it."""
+    pod: str | None = None
+    """uid of that pod."""
+    gone_ns: int | None = None
 
 
 class NodeLife(msgspec.Struct, kw_only=True):
@@ -61,3 +92,4 @@ class Lives(msgspec.Struct, kw_only=True):
     """All states of all queues, in the order of their time."""
     levels: tuple[str, ...] = ()
     """Label keys of the topology's levels, outermost first."""
+    claims: list[ClaimLife] = []

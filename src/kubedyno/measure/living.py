@@ -1,6 +1,6 @@
-"""Keeping the lives of pods, nodes and queues as the watch streams tell of them."""
+"""Keeping the lives of pods, claims, nodes and queues as the watch streams tell of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import msgspec
 
@@ -11,6 +11,7 @@ from kubedyno.measure.invariants.facts import (
     Facts,
     GroupFacts,
     GroupKey,
+    JobFacts,
     NodeFacts,
     PodFacts,
     QueueFacts,
@@ -18,7 +19,7 @@ from kubedyno.measure.invariants.facts import (
     TopologyFacts,
 )
 from kubedyno.measure.invariants.world import World
-from kubedyno.measure.lives import Lives, NodeLife, PodLife, QueueLife
+from kubedyno.measure.lives import Allocation, ClaimLife, Lives, NodeLife, PodLife, QueueLife
 
 _ENDS = {"Succeeded": "succeeded", "Failed": "failed"}
 
@@ -26,16 +27,21 @@ _ENDS = {"Succeeded": "succeeded", "Failed": "failed"}
 class Living:
     """Told of facts as they arrive; of a pod it keeps what its life says and no more.
 
-    Pods of other namespaces than `namespace` are left out (None: those of all are in), reservations always. What pods
-    owe to their groups (queue, priority, least number) is looked up when it is asked for: groups may come later.
+    Pods and claims of other namespaces than `namespaces` are left out (None: those of all are in), reservations always.
+    What pods owe to their groups (queue, priority, least number) and Jobs is looked up when it is asked for: those may
+    come later.
     """
 
-    def __init__(self, world: World, *, namespace: str | None = None) -> None:
+    def __init__(self, world: World, *, namespaces: Collection[str] | None = None) -> None:
         self._world = world
-        self._namespace = namespace
+        self._namespaces = namespaces
         self._pods: dict[str, PodLife] = {}
         self._group_of: dict[str, GroupKey] = {}
         self._groups: dict[GroupKey, GroupFacts] = {}
+        self._job_of: dict[str, str] = {}
+        """By the uid of a pod that of its controller."""
+        self._jobs: dict[str, JobFacts] = {}
+        self._claims: dict[str, ClaimLife] = {}
         self._nodes: dict[str, NodeLife] = {}
         self._past_nodes: list[NodeLife] = []
         self._queues: dict[str, QueueFacts] = {}
@@ -51,7 +57,7 @@ class Living:
         """An object was added, changed or deleted."""
         match facts:
             case PodFacts():
-                if self._namespace in {None, facts.namespace} and not facts.reserves:
+                if self._concerns(facts.namespace) and not facts.reserves:
                     self._pod(kind, facts, arrival_ns)
             case NodeFacts():
                 self._node(kind, facts, arrival_ns)
@@ -60,12 +66,16 @@ class Living:
             case QueueFacts():
                 self._queue(kind, facts, arrival_ns)
             case ClaimFacts():
-                for uid in facts.reserved_for if facts.devices else ():
-                    self._claimed.setdefault(uid, {})[facts.uid] = len(facts.devices)
+                self._claim(kind, facts, arrival_ns)
+            case JobFacts():
+                self._jobs[facts.uid] = facts
             case SliceFacts(node=str(node)):
                 self._slices.setdefault(node, {})[facts.name] = facts.devices
             case TopologyFacts():
                 self._levels = max(self._levels, facts.levels, key=len)
+
+    def _concerns(self, namespace: str) -> bool:
+        return self._namespaces is None or namespace in self._namespaces
 
     def lives(self, was_evicted: Callable[[str], bool]) -> Lives:
         """All lives so far; `was_evicted` says of a pod that is gone whether its scheduler took it."""
@@ -74,6 +84,7 @@ class Living:
             nodes=[self._equipped(life) for life in (*self._past_nodes, *self._nodes.values())],
             queues=list(self._queue_states),
             levels=self._levels,
+            claims=list(self._claims.values()),
         )
 
     def _pod(self, kind: ChangeType, facts: PodFacts, arrival_ns: int) -> None:
@@ -91,6 +102,8 @@ class Living:
                 priority=self._world.priority_of(facts),
                 created_ns=arrival_ns,
             )
+            if facts.owner is not None:
+                self._job_of[facts.uid] = self._once(facts.owner)
         if facts.group is not None and life.group is None:
             life.group = f"PodGroup/{facts.group[1]}/{facts.group[2]}"
             self._group_of[facts.uid] = facts.group
@@ -115,9 +128,42 @@ class Living:
             told.least, told.queue = group.least, group.queue or life.queue
             priority = self._world.priority_of_group(group)
             told.priority = life.priority if priority is None else priority
+        job = self._jobs.get(self._job_of.get(life.uid, ""))
+        if job is not None:
+            told.job, told.abreast = f"Job/{job.key[0]}/{job.key[1]}", job.abreast
         if told.end in {"deleted", "failed"} and was_evicted(life.uid):
             told.end = "evicted"
         return told
+
+    def _claim(self, kind: ChangeType, facts: ClaimFacts, arrival_ns: int) -> None:
+        for uid in facts.reserved_for if facts.devices else ():
+            self._claimed.setdefault(uid, {})[facts.uid] = len(facts.devices)
+        if not self._concerns(facts.key[0]):
+            return
+        life = self._claims.get(facts.uid)
+        if life is None:
+            life = self._claims[facts.uid] = ClaimLife(
+                uid=facts.uid,
+                namespace=self._once(facts.key[0]),
+                name=facts.key[1],
+                created_ns=arrival_ns,
+                allocations=[],
+            )
+        has = life.allocations[-1] if life.allocations and life.allocations[-1].until_ns is None else None
+        if has is not None and (kind == "DELETED" or not facts.allocated):
+            has.until_ns = arrival_ns
+        elif has is None and facts.allocated:
+            life.allocations.append(
+                Allocation(
+                    since_ns=arrival_ns,
+                    until_ns=arrival_ns if kind == "DELETED" else None,
+                    devices=(*facts.devices, *facts.shares),
+                )
+            )
+        if facts.reserved_for and life.reserved_ns is None:
+            life.reserved_ns, life.pod = arrival_ns, facts.reserved_for[0]
+        if kind == "DELETED":
+            life.gone_ns = arrival_ns
 
     def _node(self, kind: ChangeType, facts: NodeFacts, arrival_ns: int) -> None:
         life = self._nodes.get(facts.name)

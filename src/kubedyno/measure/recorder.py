@@ -7,7 +7,7 @@ memory: times come with what it is told.
 
 import math
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
@@ -66,16 +66,24 @@ class Recorder:
     """All that was seen so far. Ask for a `track` of each kind, and tell it what happens.
 
     With `lags` rows wait until `settle` is called; else they go to the sinks at once. Where time is virtual, news takes
-    none: `is_instant`.
+    none: `is_instant`. With `only` rows are of objects in those namespaces, and of those that are in none.
     """
 
-    def __init__(self, *, sinks: Sequence[Sink] = (), lags: Lags | None = None, is_instant: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        sinks: Sequence[Sink] = (),
+        lags: Lags | None = None,
+        is_instant: bool = False,
+        only: Collection[str] | None = None,
+    ) -> None:
         self.kept = Kept()
         self.contradictions: Counter[Contradiction] = Counter()
         self.rows = 0
         self._sinks = tuple(sinks)
         self._lags = lags
         self._is_instant = is_instant
+        self._only = only
         self._held: deque[_Held] = deque()
         self.bits: dict[str, int] = {}
         self._workloads: dict[str, str] = {}
@@ -128,7 +136,9 @@ class Recorder:
         self._workloads[uid] = workload
 
     def emit(self, followed: Followed, uid: str, known: _Known, shown: Shown, when: _When) -> None:
-        """Record that an object has reached a phase."""
+        """Record that an object has reached a phase, if it concerns us."""
+        if self._only is not None and known.namespace and known.namespace not in self._only:
+            return
         stamp = read_stamp(shown.stamp)
         row = ObjectRow(
             uid,

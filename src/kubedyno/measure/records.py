@@ -88,6 +88,9 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     name: Annotated[str, Meta(description="What had to hold.")]
     passed: Annotated[bool, Meta(description="Whether it held.")]
     detail: Annotated[str, Meta(description="The evidence: objects, nodes, figures.")]
+    skipped: Annotated[
+        bool, Meta(description="Whether nobody could look, so that it says nothing; `detail` says why.")
+    ] = False
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):

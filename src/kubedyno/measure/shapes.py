@@ -79,12 +79,16 @@ class _Pod(TypedDict, total=False):
     status: _PodStatus
 
 
+class _AskingPodStatus(_PodStatus, total=False):
+    extendedResourceClaimStatus: Any
+
+
 class _AskingPod(TypedDict, total=False):
     apiVersion: Any
     kind: Any
     metadata: Metadata
     spec: _AskingPodSpec
-    status: _PodStatus
+    status: _AskingPodStatus
 
 
 class _Version(TypedDict, total=False):

@@ -11,6 +11,7 @@ import msgspec
 
 from kubedyno.kit.clock import NS_PER_S
 from kubedyno.measure.columns import TIMES, Column, ObjectRow
+from kubedyno.results.belonging import Belonging
 
 
 def write_parquet(path: Path, columns: Sequence[Column], chunks: Iterable[Sequence[msgspec.Struct]]) -> None:
@@ -45,19 +46,32 @@ class Times:
     def __init__(self) -> None:
         self._reached: dict[str, dict[str, int]] = {}
         self._pods: Counter[str] = Counter()
+        self._belonging = Belonging()
+        self._strays: list[tuple[str, str, int]] = []
+        """Pods that say of no workload: uid, phase and arrival."""
 
     def along(self, chunks: Iterable[Sequence[ObjectRow]]) -> Iterator[Sequence[ObjectRow]]:
         """The same rows, noted on their way."""
         for rows in chunks:
             for row in rows:
-                if row.workload is not None and row.role == "pod":
-                    at = self._reached.setdefault(row.workload, {})
-                    at[row.phase] = max(at.get(row.phase, 0), row.arrival_ns)
-                    self._pods[row.workload] += row.phase == "created"
+                if row.workload is None:
+                    self._belonging.note(row.uid, row.role, row.owner, row.namespace, row.name)
+                    if row.role == "pod":
+                        self._strays.append((row.uid, row.phase, row.arrival_ns))
+                elif row.role == "pod":
+                    self._note(row.workload, row.phase, row.arrival_ns)
             yield rows
+
+    def _note(self, workload: str, phase: str, arrival_ns: int) -> None:
+        at = self._reached.setdefault(workload, {})
+        at[phase] = max(at.get(phase, 0), arrival_ns)
+        self._pods[workload] += phase == "created"
 
     def lines(self) -> list[dict[str, Any]]:
         """One per workload, by name, times and deltas in seconds."""
+        strays, self._strays = self._strays, []
+        for uid, phase, arrival_ns in strays:  # now that all owners are known
+            self._note(self._belonging.of(uid) or uid, phase, arrival_ns)
         return [_line(name, self._pods[name], self._reached[name]) for name in sorted(self._reached)]
 
     def write(self, path: Path) -> None:

@@ -127,9 +127,11 @@ def test_checks_are_kept_in_order() -> None:
     one = lab()
     one.expect("first", holds=True)
     one.expect("second", holds=False, detail="node-1")
+    one.skip("third", "nobody says")
     assert one.checks == [
         Check(name="first", passed=True, detail=""),
         Check(name="second", passed=False, detail="node-1"),
+        Check(name="third", passed=True, detail="nobody says", skipped=True),
     ]
 
 

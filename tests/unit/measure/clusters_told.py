@@ -33,7 +33,7 @@ class Told:
     """
 
     def __init__(self, *, is_deferred: bool = False) -> None:
-        self.watched = Watched(namespace=NAMESPACE)
+        self.watched = Watched(namespaces={NAMESPACE})
         self.now_ns = BEGAN_NS
         self.changes: list[Change] = []
         self.objects: dict[tuple[str, str], tuple[Resource, dict[str, Any]]] = {}

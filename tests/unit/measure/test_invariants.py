@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clusters_told import BEGAN_NS, Told
+from clusters_told import BEGAN_NS, NAMESPACE, Told
 
 from kubedyno.kit.clock import NS_PER_S
 from kubedyno.kube.resources import CORE_EVENTS, NODES, PODS, RESOURCE_CLAIMS
@@ -498,6 +498,15 @@ def a_place_that_became_free(told: Told) -> None:
     told.place("c", "n0", gpus=8)
 
 
+def a_resource_that_devices_stand_for(told: Told) -> None:
+    nodes(told, gpus=0)
+    told.pod("a", gpus=1)
+    mapping = {"containerName": "main", "resourceName": "nvidia.com/gpu", "requestName": "container-0-request-0"}
+    extended = {"resourceClaimName": "a-extended-resources-0", "requestMappings": [mapping]}
+    told.change(PODS, "a", status={"extendedResourceClaimStatus": extended})
+    told.bind("a", "n0")
+
+
 def a_node_that_shrinks_as_a_pod_is_bound(told: Told) -> None:
     nodes(told)
     told.place("a", "n0", gpus=4)
@@ -764,6 +773,7 @@ def the_end_of_a_stale_gang(told: Told) -> None:
 HONEST: tuple[Story, ...] = (
     a_full_node,
     a_place_that_became_free,
+    a_resource_that_devices_stand_for,
     a_node_that_shrinks_as_a_pod_is_bound,
     two_halves_of_each_gpu,
     reserved_and_shared,
@@ -880,6 +890,18 @@ def test_an_event_of_an_earlier_trial_explains_nothing() -> None:
     for change in told.changes:
         told.watched.change(*change)
     assert told.end(after_s=15) == ["pod lost"]
+
+
+def test_a_single_pod_that_is_ours_to_take_away_is_not_lost_and_others_are() -> None:
+    told = Told()
+    nodes(told)
+    for name in ("a", "b"):
+        told.place(name, "n0")
+    told.watched.excuse_pods([(NAMESPACE, "a")], told.now_ns)
+    for name in ("a", "b"):
+        told.delete(PODS, name)
+    assert told.end(after_s=15) == ["pod lost"]
+    assert [violation.object for violation in told.watched.violations()] == [f"Pod {NAMESPACE}/b"]
 
 
 def test_of_thousands_of_violations_some_are_kept_and_all_are_counted() -> None:

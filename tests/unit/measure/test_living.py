@@ -6,7 +6,9 @@ import pytest
 from clusters_told import BEGAN_NS, Told
 
 from kubedyno.kit.clock import NS_PER_S
-from kubedyno.kube.resources import NODES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
+from kubedyno.kube.resources import JOBS, NODES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
+from kubedyno.measure.claiming import claim_rows
+from kubedyno.measure.columns import ClaimRow
 from kubedyno.measure.lives import PodLife
 
 pytestmark = pytest.mark.unit
@@ -99,6 +101,88 @@ def test_gpus_are_whole_ones_parts_and_devices_of_claims() -> None:
     told.delete(RESOURCE_CLAIMS, "c")
     found = {one.name: one.gpus for one in told.watched.lives().pods}
     assert found == {"whole": 3.0, "parts": 0.5, "memory": 0.25, "devices": 2.0}
+
+
+def given(device: str, **more: object) -> dict[str, object]:
+    return {"driver": "gpu.example.com", "pool": "n0", "device": device, **more}
+
+
+def allocated(*results: dict[str, object]) -> dict[str, object]:
+    return {"allocation": {"devices": {"results": list(results)}}}
+
+
+def test_a_claim_is_followed_from_its_creation_until_its_devices_are_free() -> None:
+    told = Told()
+    told.node("n0")
+    told.make(RESOURCE_CLAIMS, "c")
+    told.pod("p-0", gpus=0)
+    told.sleep(1)
+    told.change(RESOURCE_CLAIMS, "c", status=allocated(given("g0"), given("g1"), given("watched", adminAccess=True)))
+    told.sleep(1)
+    told.change(RESOURCE_CLAIMS, "c", status={"reservedFor": [{"uid": told.get(PODS, "p-0")["metadata"]["uid"]}]})
+    told.bind("p-0", "n0")
+    told.sleep(1)
+    told.delete(RESOURCE_CLAIMS, "c")
+    assert list(claim_rows(told.watched.lives())) == [
+        ClaimRow(
+            uid="uid-2",
+            namespace="ns",
+            name="c",
+            pod="p-0",
+            node="n0",
+            driver="gpu.example.com",
+            devices="n0/g0,n0/g1",
+            count=2,
+            created_ns=at(0),
+            allocated_ns=at(1),
+            reserved_ns=at(2),
+            released_ns=at(3),
+        )
+    ]
+    (claim,) = told.watched.lives().claims
+    assert claim.gone_ns == at(3)
+
+
+def test_a_claim_may_lose_its_devices_and_get_others_or_only_look_at_some() -> None:
+    told = Told()
+    told.make(RESOURCE_CLAIMS, "looks", status=allocated(given("g0", adminAccess=True)))
+    told.make(RESOURCE_CLAIMS, "twice", status=allocated(given("g0", shareID="a")))
+    told.make(RESOURCE_CLAIMS, "waits")
+    told.sleep(1)
+    told.change(RESOURCE_CLAIMS, "twice", status={"allocation": None})
+    told.sleep(1)
+    told.change(RESOURCE_CLAIMS, "twice", status=allocated(given("g1")))
+    told.claim("elsewhere")
+    told.make(RESOURCE_CLAIMS, "other", metadata={"namespace": "kube-system"})
+    looks, twice, waits, elsewhere = told.watched.lives().claims
+    assert [(one.since_ns, one.until_ns, one.devices) for one in twice.allocations] == [
+        (at(0), at(1), (("gpu.example.com", "n0", "g0"),)),
+        (at(2), None, (("gpu.example.com", "n0", "g1"),)),
+    ]
+    assert [one.devices for one in looks.allocations] == [()]
+    assert waits.allocations == []
+    assert elsewhere.name == "elsewhere"
+    rows = {row.name: row for row in claim_rows(told.watched.lives())}
+    assert (rows["looks"].count, rows["looks"].driver, rows["looks"].allocated_ns) == (0, None, at(0))
+    assert (rows["twice"].devices, rows["twice"].released_ns) == ("n0/g0", at(1))
+    assert (rows["waits"].pod, rows["waits"].devices, rows["waits"].allocated_ns) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("spec", "abreast"),
+    [({"parallelism": 4}, 4), ({"parallelism": 4, "completions": 3}, 3), ({"completions": 5}, 1), ({}, 1)],
+)
+def test_a_pod_knows_how_many_its_job_runs_at_a_time_though_that_comes_later(
+    spec: dict[str, int], abreast: int
+) -> None:
+    told = Told()
+    owner = {"kind": "Job", "name": "j", "uid": "uid-2", "controller": True}
+    told.pod("j-0", metadata={"ownerReferences": [owner]})
+    assert (life(told, "j-0").job, life(told, "j-0").abreast) == (None, 1)
+    told.make(JOBS, "j", spec=spec)
+    assert (life(told, "j-0").job, life(told, "j-0").abreast) == ("Job/ns/j", abreast)
+    told.delete(JOBS, "j")
+    assert life(told, "j-0").abreast == abreast
 
 
 def test_pods_of_other_namespaces_and_reservations_have_no_life_here() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from kubedyno.kit import randomness
 from kubedyno.kit.clock import NS_PER_S
-from kubedyno.measure.lives import Lives, NodeLife, PodLife, QueueLife
+from kubedyno.measure.lives import Allocation, ClaimLife, Lives, NodeLife, PodLife, QueueLife
 from kubedyno.measure.quality import Quality, quality_of
 from kubedyno.measure.quality.closeness import fewest
 from kubedyno.measure.records import Measurement
@@ -63,6 +63,23 @@ def lives(pods: list[PodLife], **more: Any) -> Lives:
         nodes=more.get("nodes", []),
         queues=more.get("queues", []),
         levels=(RACK, "kubernetes.io/hostname"),
+        claims=more.get("claims", []),
+    )
+
+
+def claim(name: str, created: float, *held: tuple[float, float | None], **more: Any) -> ClaimLife:
+    """A claim by its times in seconds: `held` are those in which it had its `devices`, one of its own unless told."""
+    devices = tuple(("driver", "pool", device) for device in more.pop("devices", (name,)))
+    return ClaimLife(
+        uid=name,
+        namespace="default",
+        name=name,
+        created_ns=at(created),
+        allocations=[
+            Allocation(since_ns=at(since), until_ns=None if until is None else at(until), devices=devices)
+            for since, until in held
+        ],
+        reserved_ns=at(more["reserved"]) if "reserved" in more else None,
     )
 
 
@@ -115,6 +132,80 @@ def test_a_gang_waits_from_its_last_pod_until_enough_are_bound() -> None:
     never = gang("never", [pod("f", 0), pod("g", 0, 1)])
     found = named(quality_of(lives(whole + elastic + never)))
     assert sorted(found["gang latency"].samples) == [3.0, 4.0]
+
+
+def test_a_gang_spreads_from_its_first_binding_and_starts_when_enough_run() -> None:
+    whole = gang("whole", [pod("a", 0, 5, running_ns=7), pod("b", 2, 6, running_ns=9)])
+    waits = gang("waits", [pod("c", 0, 1, running_ns=2), pod("d", 1, 4)])
+    found = named(quality_of(lives(whole + waits)))
+    assert sorted(found["gang spread"].samples) == [1.0, 3.0]
+    assert found["gang start"].samples == (7.0,)
+
+
+def job(name: str, pods: list[PodLife], abreast: int) -> list[PodLife]:
+    for member in pods:
+        member.job, member.abreast = f"Job/default/{name}", abreast
+    return pods
+
+
+def test_a_job_of_several_pods_is_whole_when_as_many_are_bound_as_it_runs_at_a_time() -> None:
+    whole = job("whole", [pod("a", 0, 1, running_ns=2), pod("b", 0, 4, running_ns=5)], abreast=2)
+    # The third takes the place of one that is done, the fifth that of one that was evicted before all were there.
+    waves = job("waves", [pod("c", 0, 1, ended_ns=2, end="succeeded"), pod("d", 0, 1.5), pod("e", 3, 9)], abreast=2)
+    lost = job("lost", [pod("f", 0, 1, ended_ns=2, end="evicted"), pod("g", 0, 3), pod("h", 2, 6)], abreast=2)
+    single = job("single", [pod("i", 0, 1)], abreast=1)
+    few = job("few", [pod("j", 0, 1)], abreast=3)
+    in_gang = job("in-gang", gang("g", [pod("k", 0, 1), pod("l", 0, 2)]), abreast=2)
+    found = named(quality_of(lives(whole + waves + lost + single + few + in_gang)))
+    assert found["Job latency"].samples == (4.0, 1.5, 6.0)
+    assert found["Job spread"].samples == (3.0, 0.5, 5.0)
+    assert found["Job start"].samples == (5.0,)
+    assert found["gang latency"].samples == (2.0,)
+
+
+def test_jobs_of_one_pod_are_no_group() -> None:
+    found = named(quality_of(lives(job("single", [pod("a", 0, 1)], abreast=1))))
+    assert not any(name.startswith(("Job", "gang")) for name in found)
+
+
+def test_claims_wait_for_their_devices_and_for_a_pod() -> None:
+    claims = [
+        claim("a", 0, (1, 5), reserved=1),
+        claim("b", 1, (4, None), reserved=6),
+        claim("never", 2),
+        claim("before", -9, (-8, None)),  # satisfied before anybody looked
+    ]
+    quality = quality_of(lives([pod("p", 0, 10)], claims=claims), since_ns=at(0), lag_s=0.5)
+    found = named(quality)
+    assert found["claims"].value == 3
+    assert found["wait for allocation"].samples == (1.0, 3.0)
+    assert [one.percent for one in found["wait for allocation"].percentiles] == [50.0, 90.0, 99.0]
+    assert (found["wait for allocation"].lower, found["wait for allocation"].upper) == (0.5, 3.5)
+    assert found["allocation to reservation"].samples == (0.0, 2.0)
+    assert found["devices allocated at most"].value == 3
+    drawn = series(quality, "devices_allocated")
+    assert [value for _, value in drawn] == [2, 2, 2, 3, 2, 2, 2, 2, 2, 2]
+    assert {row.component for row in quality.series if row.series == "devices_allocated"} == {"driver"}
+
+
+def test_a_device_that_claims_share_or_hand_on_counts_once() -> None:
+    claims = [
+        claim("a", 0, (0, 4), devices=("shared", "own")),
+        claim("b", 0, (1, 3), devices=("shared",)),
+        claim("next", 0, (4, 5), (6, 7), devices=("own",)),  # from the very moment at which it was free
+    ]
+    quality = quality_of(lives([pod("p", 0, 8)], claims=claims))
+    assert named(quality)["devices allocated at most"].value == 2
+    assert [value for _, value in series(quality, "devices_allocated")] == [2, 2, 2, 1, 0, 1, 0, 0]
+
+
+def test_what_claims_held_when_the_part_began_counts() -> None:
+    claims = [claim("a", 0, (0, 6)), claim("b", 0, (0, 2)), claim("c", 0, (9, None))]
+    found = named(quality_of(lives([pod("p", 0, 8)], claims=claims), since_ns=at(5), until_ns=at(8)))
+    assert found == named(quality_of(lives([pod("p", 0, 8)]), since_ns=at(5), until_ns=at(8)))  # none was satisfied
+    claims[2].allocations[0].since_ns = at(5.5)
+    found = named(quality_of(lives([pod("p", 0, 8)], claims=claims), since_ns=at(5), until_ns=at(8)))
+    assert found["devices allocated at most"].value == 2
 
 
 def test_gpus_of_an_incomplete_gang_are_held_for_nothing() -> None:

@@ -71,6 +71,18 @@ def test_each_phase_is_recorded_when_it_is_first_seen_and_only_then() -> None:
     assert (recorder.rows, recorder.held, len(track)) == (4, 0, 0)
 
 
+def test_with_some_namespaces_others_objects_are_known_and_not_recorded() -> None:
+    recorder, rows = told(only={"ns"})
+    track = opened(recorder)
+    track.change("ADDED", pod(2), N1 + 5)
+    track.change("ADDED", pod(3, uid="v", namespace="others"), N1 + 6)
+    track.change("ADDED", pod(4, uid="w", namespace=""), N1 + 7)  # as nodes are
+    assert [row.uid for row in rows] == ["u", "w"]
+    assert track.version_of("v") == "3"  # so that it can be proven that nothing was missed
+    track.change("DELETED", pod(5, uid="v", namespace="others"), N1 + 8)
+    assert len(rows) == 2
+
+
 def test_what_one_state_shows_at_once_is_recorded_at_once() -> None:
     recorder, rows = told()
     track = opened(recorder)

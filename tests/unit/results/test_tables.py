@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubedyno.kit.clock import NS_PER_S
-from kubedyno.measure.columns import OBJECTS, SERIES, TIMES, Column, ObjectRow, SeriesRow
+from kubedyno.measure.columns import CLAIMS, OBJECTS, SERIES, TIMES, ClaimRow, Column, ObjectRow, SeriesRow
 from kubedyno.results.tables import Times, write_parquet
 
 pytestmark = pytest.mark.unit
@@ -19,6 +19,10 @@ OBJECT_ROWS = [
     ObjectRow("u1", "Pod", "pod", "ns", "p1", None, None, None, "deleted", None, 1767323045123456789, None, None, 3),
     ObjectRow("u2", "Pod", "pod", "ns", "p2", "o", "w", "n", "running", "why", 3, 2, 2, 3),
 ]
+CLAIM_ROWS = [
+    ClaimRow("u1", "ns", "c1", None, None, None, None, 0, 1, None, None, None),
+    ClaimRow("u2", "ns", "c2", "p", "n", "driver", "pool/a,pool/b", 2, 1, 2, 3, 4),
+]
 SERIES_ROWS = [SeriesRow(1, "cpu_s", None, 0.5), SeriesRow(2, "memory_bytes", "etcd", 2.0**40)]
 
 
@@ -27,10 +31,11 @@ def schema(columns: tuple[Column, ...]) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(
-    ("columns", "rows"), [(OBJECTS, OBJECT_ROWS), (SERIES, SERIES_ROWS), (OBJECTS, []), (SERIES, [])]
+    ("columns", "rows"),
+    [(OBJECTS, OBJECT_ROWS), (SERIES, SERIES_ROWS), (CLAIMS, CLAIM_ROWS), (OBJECTS, []), (SERIES, [])],
 )
 def test_parquet_has_the_columns_types_and_values(
-    tmp_path: Path, columns: tuple[Column, ...], rows: list[ObjectRow | SeriesRow]
+    tmp_path: Path, columns: tuple[Column, ...], rows: list[ObjectRow | SeriesRow | ClaimRow]
 ) -> None:
     write_parquet(tmp_path / "table.parquet", columns, [[row] for row in rows])
     assert [path.name for path in tmp_path.iterdir()] == ["table.parquet"]
@@ -58,7 +63,6 @@ ROWS = [
     row("w1", "c", "scheduled", 3.0),
     row("w1", "b", "running", 6.25),
     row("w1", "c", "running", 5.0),
-    row(None, "stranger", "created", 9.0),
     row("w2", "a", "running", 1.5),
 ]
 
@@ -91,6 +95,34 @@ def test_times_has_one_line_per_workload(tmp_path: Path) -> None:
             "total": "0.500000",
         },
     ]
+
+
+def object_row(role: str, uid: str, owner: str | None, phase: str = "created", at_s: float = 1.0) -> ObjectRow:
+    at_ns = round(at_s * NS_PER_S)
+    return ObjectRow(uid, role, role, "ns", f"the-{uid}", owner, None, None, phase, None, at_ns, None, None, at_ns)
+
+
+def test_pods_that_say_of_no_workload_are_told_by_their_topmost_owner() -> None:
+    lines = times_of(
+        [
+            object_row("pod", "p0", "job"),  # before the news of its Job
+            object_row("job", "job", "set"),
+            object_row("workload", "set", None),
+            object_row("pod", "p1", "job", at_s=2.0),
+            object_row("pod", "p1", "job", "scheduled", 3.0),
+            object_row("claim", "c", "p1"),
+            object_row("event", "e", "p1"),
+            object_row("pod", "alone", None),
+            object_row("pod", "replica", "a ReplicaSet that nobody follows"),
+            object_row("podgroup", "g", None),
+        ]
+    ).lines()
+    assert [(line["workload"], line["pods"]) for line in lines] == [
+        ("ns/the-alone", 1),
+        ("ns/the-replica", 1),
+        ("ns/the-set", 2),
+    ]
+    assert lines[-1]["scheduled_delta"] == "1.000000"
 
 
 def test_without_workloads_there_is_only_the_heading(tmp_path: Path) -> None:

@@ -71,6 +71,8 @@ class PodFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     workload: str | None
     owner: str | None
     """uid of its controller."""
+    claimed: tuple[str, ...] = ()
+    """Resources of its requests that devices stand for, by a claim of its own: its node need not have them."""
 
     @property
     def key(self) -> Key:
@@ -162,6 +164,10 @@ class ClaimFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Those that were given to it, and to it alone."""
     reserved_for: tuple[str, ...]
     """uids of pods."""
+    allocated: bool = False
+    """Whether it was given what it asks for, be that no device of its own."""
+    shares: tuple[Device, ...] = ()
+    """Devices that it has a part of."""
 
 
 class SliceFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,6 +176,15 @@ class SliceFacts(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     node: str | None
     devices: int
+
+
+class JobFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """A Job, as far as it says how many pods it has."""
+
+    uid: str
+    key: Key
+    abreast: int
+    """How many pods it runs at a time, while enough are left to be done."""
 
 
 class TopologyFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -216,6 +231,7 @@ Facts: TypeAlias = (
     | QueueFacts
     | ClaimFacts
     | SliceFacts
+    | JobFacts
     | TopologyFacts
     | PriorityFacts
     | DecisionFacts

@@ -1,7 +1,7 @@
 """Watching a cluster for broken rules and for the lives of its pods, beside a recorder of some of its kinds."""
 
 import random
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -12,6 +12,7 @@ from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import (
     CORE_EVENTS,
     COSCHEDULING_POD_GROUPS,
+    JOBS,
     KAI_BIND_REQUESTS,
     KAI_POD_GROUPS,
     KAI_QUEUES,
@@ -41,7 +42,7 @@ def _nothing(_: Object) -> tuple[Shown, ...]:
 _WATCHED: Final = (
     *((resource, "") for resource in (NODES, PODS, KAI_POD_GROUPS, POD_GROUPS, COSCHEDULING_POD_GROUPS)),
     *((resource, "") for resource in (KAI_QUEUES, RESOURCE_CLAIMS, RESOURCE_SLICES, PRIORITY_CLASSES)),
-    (KAI_BIND_REQUESTS, ""),
+    *((resource, "") for resource in (KAI_BIND_REQUESTS, JOBS)),
     (CORE_EVENTS, "reason=Evict"),
     (CORE_EVENTS, "reason=Preempted"),
 )
@@ -52,10 +53,14 @@ class Watched:
     """An observer for a recorder: what was broken, and who lived."""
 
     def __init__(
-        self, *, namespace: str | None = None, patience: Patience | None = None, hold_s: float = HOLD_S
+        self,
+        *,
+        namespaces: Collection[str] | None = None,
+        patience: Patience | None = None,
+        hold_s: float = HOLD_S,
     ) -> None:
         self.watchdog = Watchdog(patience=patience, hold_s=hold_s)
-        self.living = Living(self.watchdog.world, namespace=namespace)
+        self.living = Living(self.watchdog.world, namespaces=namespaces)
         self.beside: Following | None = None
         """The kinds that no recorder follows."""
         self._known: dict[str, Facts] = {}
@@ -96,6 +101,10 @@ class Watched:
     def excuse(self, workloads: Iterable[str], now_ns: int) -> None:
         """Pods of these workloads (by the value of their label) are ours to delete from now on."""
         self.watchdog.excuse(workloads, now_ns)
+
+    def excuse_pods(self, pods: Iterable[Key], now_ns: int) -> None:
+        """The same of single pods (namespace and name), which belong to no workload."""
+        self.watchdog.excuse_pods(pods, now_ns)
 
     def accepted(self, pods: Iterable[Key]) -> None:
         """The API has accepted these pods (namespace and name): they must be seen."""
@@ -142,15 +151,16 @@ async def watching(
     recorded: Sequence[Followed] = (),
     *,
     namespace: str | None = None,
+    only: Collection[str] | None = None,
     patience: Patience | None = None,
     rng: random.Random | None = None,
 ) -> AsyncIterator[Watched]:
     """Watch the cluster while the block runs. Give what is yielded as `observer` to whoever follows `recorded`.
 
-    `namespace` is the one that is recorded, and whose pods have lives; None: all. Without `recorded` everything is
-    followed here.
+    `namespace` is the one that is recorded, and whose pods have lives; None: all, or of lives those of `only`. Without
+    `recorded` everything is followed here.
     """
-    watched = Watched(namespace=namespace, patience=patience)
+    watched = Watched(namespaces=only if namespace is None else {namespace}, patience=patience)
     kinds = beside(recorded, namespace, await served_topologies(client))
     async with following(client, kinds, probing=None, rng=rng, observer=watched) as made:
         watched.beside = made

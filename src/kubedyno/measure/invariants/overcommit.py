@@ -16,11 +16,11 @@ class OverCommit(Rule):
     meaning = "The pods of a node request no more of any resource than the node has."
 
     def bound(self, world: World, pod: Pod, at_ns: int) -> Iterator[Breach]:
-        """Look at what the pod asks for; reservations of shared GPUs have a rule of their own."""
+        """Look at what the pod asks for; reservations of shared GPUs and claims of devices have rules of their own."""
         facts = pod.facts
         node = world.nodes[facts.node or ""]
         for resource, _ in facts.ask.requests:
-            if facts.reserves and resource == GPU:
+            if (facts.reserves and resource == GPU) or resource in facts.claimed:
                 continue
             used, most = node.used[resource], world.allocatable(pod, resource, at_ns)
             if most is None or used <= most:

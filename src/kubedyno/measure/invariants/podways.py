@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from kubedyno.client.watching import ChangeType
 from kubedyno.measure.invariants import departures
 from kubedyno.measure.invariants.departures import Departure
-from kubedyno.measure.invariants.facts import PodFacts
+from kubedyno.measure.invariants.facts import Key, PodFacts
 from kubedyno.measure.invariants.gangs import is_whole
 from kubedyno.measure.invariants.rule import Breach, Rule
 from kubedyno.measure.invariants.world import Gang, Pod, World
@@ -26,6 +26,8 @@ class PodWays:
         """uids of pods that their scheduler took away."""
         self.excused: dict[str, int] = {}
         """Workloads that are ours to take away, and since when."""
+        self.excused_pods: dict[Key, int] = {}
+        """The same of single pods."""
         self._rules = rules
         self._tell = tell
         self._leaving: dict[str, Departure] = {}
@@ -178,8 +180,8 @@ class PodWays:
     def _leave(self, pod: Pod, at_ns: int) -> None:
         """Somebody takes a pod away that has not ended."""
         facts = pod.facts
-        since_ns = self.excused.get(facts.workload or "")
-        is_excused = since_ns is not None and since_ns <= at_ns
+        excuses = (self.excused.get(facts.workload or ""), self.excused_pods.get(facts.key))
+        is_excused = any(since_ns is not None and since_ns <= at_ns for since_ns in excuses)
         self._leaving[facts.uid] = departures.taken(self.world, facts, at_ns, excused=is_excused)
         self._yield(pod, at_ns)
 

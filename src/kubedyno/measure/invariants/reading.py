@@ -16,6 +16,7 @@ from kubedyno.kube.quantities import Quantity
 from kubedyno.kube.resources import (
     CORE_EVENTS,
     COSCHEDULING_POD_GROUPS,
+    JOBS,
     KAI_BIND_REQUESTS,
     KAI_POD_GROUPS,
     KAI_QUEUES,
@@ -39,6 +40,7 @@ from kubedyno.measure.invariants.facts import (
     Facts,
     GroupFacts,
     GroupKey,
+    JobFacts,
     Key,
     NodeFacts,
     PodFacts,
@@ -111,7 +113,14 @@ def read_pod(obj: Object, known: PodFacts | None = None) -> PodFacts:
         reserves=reserves,
         workload=labels.get(keys.WORKLOAD_LABEL),
         owner=owner,
+        claimed=_claimed(status["extendedResourceClaimStatus"]) if "extendedResourceClaimStatus" in status else (),
     )
+
+
+def _claimed(extended: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """Resources that a scheduler found in devices, by a claim that it made for the pod."""
+    mappings = (extended or {}).get("requestMappings") or ()
+    return tuple(sorted({sys.intern(one["resourceName"]) for one in mappings}))
 
 
 def _group_of(
@@ -291,18 +300,21 @@ def _shares(resources: Mapping[str, Any], field: str, *, default: float) -> Shar
 
 def _claim(obj: Object) -> ClaimFacts:
     status = obj.get("status") or {}
-    results = ((status.get("allocation") or {}).get("devices") or {}).get("results") or ()
-    devices: list[Device] = [
-        (one.get("driver") or "", one.get("pool") or "", one.get("device") or "")
-        for one in results
-        # Devices that allow it are given to several, each with an id of its share.
-        if not one.get("adminAccess") and not one.get("shareID")
-    ]
+    allocation = status.get("allocation")
+    devices: list[Device] = []
+    shares: list[Device] = []
+    for one in ((allocation or {}).get("devices") or {}).get("results") or ():
+        if not one.get("adminAccess"):
+            # Devices that allow it are given to several, each with an id of its share.
+            given = shares if one.get("shareID") else devices
+            given.append((one.get("driver") or "", one.get("pool") or "", one.get("device") or ""))
     return ClaimFacts(
         uid=obj["metadata"]["uid"],
         key=_key(obj),
         devices=tuple(devices),
         reserved_for=tuple(one.get("uid") or "" for one in status.get("reservedFor") or ()),
+        allocated=allocation is not None,
+        shares=tuple(shares),
     )
 
 
@@ -310,6 +322,17 @@ def _slice(obj: Object) -> SliceFacts:
     spec = obj.get("spec") or {}
     return SliceFacts(
         name=obj["metadata"]["name"], node=spec.get("nodeName") or None, devices=len(spec.get("devices") or ())
+    )
+
+
+def _job(obj: Object) -> JobFacts:
+    spec = obj.get("spec") or {}
+    parallelism, completions = (spec.get(field) for field in ("parallelism", "completions"))
+    abreast = 1 if parallelism is None else parallelism
+    return JobFacts(
+        uid=obj["metadata"]["uid"],
+        key=_key(obj),
+        abreast=abreast if completions is None else min(abreast, completions),
     )
 
 
@@ -368,6 +391,7 @@ _READ_BY: Final[tuple[tuple[Resource, Callable[[Object], Facts | None]], ...]] =
     (KAI_QUEUES, _queue),
     (RESOURCE_CLAIMS, _claim),
     (RESOURCE_SLICES, _slice),
+    (JOBS, _job),
     *((versions[0], _topology) for versions in TOPOLOGIES),
     (PRIORITY_CLASSES, _priority),
     (KAI_BIND_REQUESTS, _decision),

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+import msgspec
+
 from kubedyno.client.watching import ChangeType
 from kubedyno.kit.clock import NS_PER_S
 from kubedyno.measure.invariants.facts import (
@@ -88,7 +90,7 @@ class Unfolding:
             world.claims[facts.uid] = facts
         devices = () if kind == "DELETED" else facts.devices
         if devices != (before.devices if before is not None else ()):
-            now = ClaimFacts(uid=facts.uid, key=facts.key, devices=devices, reserved_for=facts.reserved_for)
+            now = msgspec.structs.replace(facts, devices=devices)
             for rule in self._rules["claimed"]:
                 self._tell(rule, rule.claimed(world, now, at_ns), at_ns)
 

@@ -84,6 +84,11 @@ class Watchdog:
         for workload in workloads:
             self._unfolding.pods.excused.setdefault(workload, now_ns)
 
+    def excuse_pods(self, pods: Iterable[Key], now_ns: int) -> None:
+        """The same of single pods, which belong to no workload."""
+        for pod in pods:
+            self._unfolding.pods.excused_pods.setdefault(pod, now_ns)
+
     def accepted(self, pods: Iterable[Key]) -> None:
         """The API has accepted these pods: they must be seen."""
         self.world.accepted.update(pods)

@@ -1,7 +1,7 @@
 """How good an outcome was: what every trial is measured by, computed from the lives of pods, nodes and queues. Pure.
 
-`spans` says which part of a trial is meant; `throughput`, `gangs`, `occupancy`, `closeness`, `fairness` and `evictions`
-measure one side each. Where something does not apply there is no measurement, never a zero.
+`spans` says which part of a trial is meant; `throughput`, `gangs`, `claims`, `occupancy`, `closeness`, `fairness` and
+`evictions` measure one side each. Where something does not apply there is no measurement, never a zero.
 """
 
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ import msgspec
 
 from kubedyno.measure.columns import SeriesRow
 from kubedyno.measure.lives import Lives
+from kubedyno.measure.quality.claims import allocated_curve, claim_quality
 from kubedyno.measure.quality.closeness import closeness
 from kubedyno.measure.quality.evictions import eviction_quality, hopelessness
 from kubedyno.measure.quality.fairness import fairness
@@ -49,6 +50,7 @@ def quality_of(
         ),
         series=(
             *curve(lives, span),
+            *allocated_curve(lives, span),
             *(occupied.series if occupied else ()),
             *(fair.series if fair else ()),
         ),
@@ -58,6 +60,7 @@ def quality_of(
 def _measured(lives: Lives, span: Span, lag_s: float) -> Iterator[Measurement]:
     yield from throughput(lives, span, lag_s=lag_s)
     yield from gang_quality(lives, span, lag_s=lag_s)
+    yield from claim_quality(lives, span, lag_s=lag_s)
     yield from closeness(lives, span)
     yield from eviction_quality(lives, span)
     yield from hopelessness(lives, lag_s=lag_s)

@@ -1,4 +1,4 @@
-"""How gangs fared: how long each waited as a whole, and what incomplete ones held meanwhile. Pure."""
+"""How gangs fared, and Jobs of several pods: how long each waited as a whole, what incomplete gangs held. Pure."""
 
 from collections.abc import Iterator, Sequence
 
@@ -21,51 +21,74 @@ def gangs_of(lives: Lives) -> dict[str, list[PodLife]]:
     return found
 
 
-def ready_ns(pods: Sequence[PodLife]) -> int | None:
-    """When a gang could start at the earliest: so many pods as it needs were there; None: they never were."""
-    least = pods[0].least
-    created = sorted(pod.created_ns for pod in pods)
-    return created[least - 1] if len(created) >= least else None
+def jobs_of(lives: Lives) -> dict[str, list[PodLife]]:
+    """The pods of each Job that runs several at a time and whose pods belong to no gang, by its key."""
+    found: dict[str, list[PodLife]] = {}
+    for pod in lives.pods:
+        if pod.job is not None and pod.abreast > 1 and (pod.group is None or pod.least <= 1):
+            found.setdefault(pod.job, []).append(pod)
+    return found
 
 
 def complete_ns(pods: Sequence[PodLife]) -> int | None:
     """When a gang first had so many pods bound at a time as it needs; None: never."""
+    return _assembled_ns([(pod.bound_ns, pod) for pod in pods], pods[0].least)
+
+
+def _assembled_ns(arrivals: Sequence[tuple[int | None, PodLife]], wanted: int) -> int | None:
+    """When so many pods had first arrived and were not taken away again; None: never."""
+    changes = []
+    for moment_ns, pod in arrivals:
+        if moment_ns is None:
+            continue
+        changes.append((moment_ns, 1))
+        if pod.ended_ns is not None and pod.end in _TAKEN:
+            changes.append((pod.ended_ns, -1))
     count = 0
-    for moment_ns, change in _changes(pods):
+    for moment_ns, change in sorted(changes):  # at one moment those who go, go first
         count += change
-        if count >= pods[0].least:
+        if count >= wanted:
             return moment_ns
     return None
 
 
-def _changes(pods: Sequence[PodLife]) -> list[tuple[int, int]]:
-    """When members came and were taken away; at one moment those who go, go first."""
-    changes = []
-    for pod in pods:
-        if pod.bound_ns is None:
-            continue
-        changes.append((pod.bound_ns, 1))
-        if pod.ended_ns is not None and pod.end in _TAKEN:
-            changes.append((pod.ended_ns, -1))
-    return sorted(changes)
-
-
 def gang_quality(lives: Lives, span: Span, *, lag_s: float) -> Iterator[Measurement]:
-    """Latency of each gang, and GPU-seconds that gangs held while they were incomplete; nothing without gangs."""
+    """Of gangs and of Jobs of several pods how fast they came up; what gangs held while they were incomplete.
+
+    Nothing of what there was none of.
+    """
     gangs = gangs_of(lives)
+    yield from _coming_up("gang", [(pods, pods[0].least) for pods in gangs.values()], span, lag_s=lag_s)
+    yield from _coming_up("Job", [(pods, pods[0].abreast) for pods in jobs_of(lives).values()], span, lag_s=lag_s)
     if not gangs:
         return
-    latencies = []
-    for pods in gangs.values():
-        ready, complete = ready_ns(pods), complete_ns(pods)
-        if ready is not None and complete is not None and span.since_ns <= complete <= span.until_ns:
-            latencies.append(max(0, complete - max(ready, span.since_ns)) / NS_PER_S)
-    latency = distribution("gang latency", "s", latencies, error=lag_s)
-    if latency is not None:
-        yield latency
     held = {key: held_incomplete(pods, span) for key, pods in gangs.items()}
     lagging = lag_s * sum(pod.gpus for key, pods in gangs.items() if held[key] for pod in pods)
     yield single("GPU-seconds held by incomplete gangs", "GPU s", sum(held.values()), error=lagging)
+
+
+def _coming_up(
+    what: str, sets: Sequence[tuple[Sequence[PodLife], int]], span: Span, *, lag_s: float
+) -> Iterator[Measurement]:
+    """Of sets of pods, and how many make each whole: until all were bound and running, and first to last binding."""
+    latencies, spreads, starts = [], [], []
+    for pods, wanted in sets:
+        created = sorted(pod.created_ns for pod in pods)
+        if len(created) < wanted:
+            continue
+        ready = max(created[wanted - 1], span.since_ns)
+        complete = _assembled_ns([(pod.bound_ns, pod) for pod in pods], wanted)
+        if complete is not None and span.since_ns <= complete <= span.until_ns:
+            first = min(pod.bound_ns for pod in pods if pod.bound_ns is not None)
+            latencies.append(max(0, complete - ready) / NS_PER_S)
+            spreads.append((complete - max(first, span.since_ns)) / NS_PER_S)
+        running = _assembled_ns([(pod.running_ns, pod) for pod in pods], wanted)
+        if running is not None and span.since_ns <= running <= span.until_ns:
+            starts.append(max(0, running - ready) / NS_PER_S)
+    for name, samples in (("latency", latencies), ("spread", spreads), ("start", starts)):
+        made = distribution(f"{what} {name}", "s", samples, error=lag_s)
+        if made is not None:
+            yield made
 
 
 def held_incomplete(pods: Sequence[PodLife], span: Span) -> float:
