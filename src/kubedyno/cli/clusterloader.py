@@ -32,6 +32,7 @@ _OF_THE_RUN: Final = frozenset(
         "skip_steps",
         "overwrite_test_config",
         "enable_exec_service",
+        "prometheus_url",
         "dry_run",
         "verbosity",
         "seed",
@@ -120,6 +121,9 @@ def _with_flags_without_effect(command: Command) -> Command:
     "--overwrite-test-config", multiple=True, metavar="PATH=VALUE", help="Set a field of the compiled config."
 )
 @_flag("--enable-exec-service", help="Let Exec run programs on this machine.")
+@click.option(
+    "--prometheus-url", default="", metavar="URL", help="Ask this Prometheus server instead of scraping ourselves."
+)
 @_flag("--dry-run", help="Compile, print the generated config, and run nothing.")
 @click.option("--v", "verbosity", type=int, default=0, envvar="KLOG_V", metavar="LEVEL", help="2 and more: tell more.")
 @click.option("--seed", default=0, show_default=True, help="Seed of all randomness.")
@@ -144,6 +148,7 @@ def command(
     skip_steps: tuple[str, ...],
     overwrite_test_config: tuple[str, ...],
     enable_exec_service: bool,
+    prometheus_url: str,
     dry_run: bool,
     verbosity: int,
     seed: int,
@@ -155,13 +160,15 @@ def command(
 
     Without --kubeconfig and KUBECONFIG they run on the embedded engine; --engine local is the real API server.
     """
-    from kubedyno.clusterloader import assembling
+    from kubedyno.clusterloader import assembling, unattended
     from kubedyno.clusterloader.assembling import Asked
     from kubedyno.clusterloader.reporting import folders
     from kubedyno.kit import tasks
     from kubedyno.kit.clock import RealClock
+    from kubedyno.kit.errors import UsageError
     from kubedyno.lab.selecting import Selection
 
+    is_foreign = not (keep or name) and _is_foreign(kubeconfig, context)
     asked = Asked(
         configs=testconfig,
         suite=testsuite or "",
@@ -172,14 +179,18 @@ def command(
         overwrites=overwrite_test_config,
         seed=seed,
         may_execute=enable_exec_service,
+        prometheus_url=prometheus_url,
         keeps=keep or name is not None,
-        is_foreign=not (keep or name) and _is_foreign(kubeconfig, context),
+        is_foreign=is_foreign,
+        nodes_there=_nodes_there(kubeconfig, context) if is_foreign and nodes is None else 0,
         environment=os.environ,
     )
+    if prometheus_url and time == "virtual":
+        raise UsageError("--prometheus-url needs --time real: a server's samples are of real time")
     tests = assembling.tests(asked)
-    for test in tests:
-        for remark in test.config.remarks:
-            click.echo(f"warning: {remark}", err=True)
+    # The tests of a suite are often one config with several overrides.
+    for remark in dict.fromkeys(str(remark) for test in tests for remark in test.config.remarks):
+        click.echo(f"warning: {remark}", err=True)
     if dry_run:
         for test in tests:
             click.echo(f"# {test.config.path}\n{test.config.generated}", nl=False)
@@ -190,6 +201,9 @@ def command(
     stays = name or (f"cl2-{run_id.rpartition('-')[2]}" if keep else None)
     where = Selection(kubeconfig=kubeconfig, context=context, name=stays)
     ground, spec = _ground(run_id, where, seed, {"time": time, **lab})
+    if spec.engine == "embedded":
+        for remark in dict.fromkeys(unattended.remarks(tests)):
+            click.echo(f"warning: {remark}", err=True)
     trials = _trials(tests, spec, run_id)
     click.echo(grounding.headline(run_id, [spec], trials, ground))
     from kubedyno.cli.performing import Run, perform
@@ -205,6 +219,20 @@ def command(
 def _is_foreign(kubeconfig: Path | None, context: str | None) -> bool:
     """Whether the tests are to run on a cluster that is no lab of this run's."""
     return bool(kubeconfig or context or os.environ.get("KUBECONFIG"))
+
+
+def _nodes_there(kubeconfig: Path | None, context: str | None) -> int:
+    """How many nodes the cluster has for pods."""
+    from kubedyno.clusterloader import counting
+    from kubedyno.kit import tasks
+    from kubedyno.lab import selecting
+    from kubedyno.lab.selecting import Selection
+
+    async def count() -> int:
+        async with selecting.selected(Selection(kubeconfig=kubeconfig, context=context)) as client:
+            return await counting.nodes_there(client)
+
+    return tasks.run(count)
 
 
 def _ground(run_id: str, where: "Selection", seed: int, lab: "Mapping[str, Any]") -> "tuple[Selection | None, LabSpec]":
@@ -247,14 +275,17 @@ def _report(tests: "Sequence[Test]", report_dir: Path | None, *, provider: str, 
     """Write the report folder, also of a run that was ended; without one the summaries are printed."""
     from kubedyno.clusterloader.reporting import folders, metadata
 
-    for test in tests:
-        for text in test.played.remarks:
-            click.echo(f"warning: {text}", err=True)
+    for text in dict.fromkeys(text for test in tests for text in test.played.remarks):
+        click.echo(f"warning: {text}", err=True)
     if report_dir is not None:
-        facts = metadata.facts(provider=provider, nodes=max(test.nodes for test in tests), kubernetes_version="")
+        facts = metadata.facts(
+            provider=provider,
+            nodes=max(test.nodes for test in tests),
+            kubernetes_version=max(test.played.kubernetes_version for test in tests),
+        )
         folders.write(report_dir, [test.told for test in tests], facts=facts)
         click.echo(f"the report is in {report_dir}")
     elif verbosity >= _TELLS_SUMMARIES:
         for test in tests:
             for one in test.played.gathered:
-                click.echo(f"{one.summary.name}:\n{one.summary.text}", nl=False)
+                click.echo(f"{one.summary.name}:\n{one.summary.shown}", nl=False)

@@ -108,11 +108,15 @@ def _checked(checks: Sequence[Check]) -> Iterator[str]:
     held = [check for check in checks if check.passed and not check.skipped]
     if len(held) > _FEW:
         yield f"✓ {len(held)} checks hold"
+    skipped: dict[str, list[Check]] = {}
     for check in checks:
         if check.skipped:
-            yield f"- {check.name} was skipped: {check.detail}"
+            skipped.setdefault(check.detail, []).append(check)
         elif not check.passed or len(held) <= _FEW:
             yield f"{'✓' if check.passed else '✗'} {check.name}" + (f": {check.detail}" if check.detail else "")
+    for why, alike in skipped.items():
+        others = f" and {len(alike) - 1} more were" if len(alike) > 1 else " was"
+        yield f"- {alike[0].name}{others} skipped: {why}"
 
 
 def _side_by_side(trials: Sequence[TrialRecord]) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kubedyno.clusterloader import namespaces
 from kubedyno.clusterloader.config import Config, Place, Remark
 from kubedyno.clusterloader.dependencies import DEPENDENCIES
 from kubedyno.clusterloader.language.compiling import compile_config
@@ -15,13 +16,14 @@ from kubedyno.clusterloader.language.files import ConfigFolder, read_text
 from kubedyno.clusterloader.language.rendering import Templates
 from kubedyno.clusterloader.language.suites import decode_suite
 from kubedyno.clusterloader.language.values import Overrides, template_values
-from kubedyno.clusterloader.measurements import METHODS, REFUSED
+from kubedyno.clusterloader.measurements import METHODS, REFUSED, prometheus
 from kubedyno.clusterloader.measurements.params import Params
 from kubedyno.clusterloader.playing import Played
 from kubedyno.clusterloader.trials import Test
+from kubedyno.kit import randomness
 from kubedyno.kit.errors import UsageError
 from kubedyno.kit.nearest import suggestion
-from kubedyno.sim.kubelet.plans import JOB_VARIABLES
+from kubedyno.sim.kubelet.plans import JOB_VARIABLES, job_times
 
 _EXAMPLES: Final = ("pkg", "dependency", "kwok", "examples")
 """Where configs with kwok-dra are known to lie; ours are in a folder of the checkout."""
@@ -42,8 +44,12 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """Whether steps may run programs on this machine."""
     keeps: bool = False
     """Whether nodes and dependencies stay."""
+    prometheus_url: str = ""
+    """Of the server that answers queries; without it our own scrapes do."""
     is_foreign: bool = False
     """Whether the cluster is somebody else's: then no nodes are made but by dependencies."""
+    nodes_there: int = 0
+    """How many nodes that cluster has for pods."""
     environment: Mapping[str, str] = {}
 
 
@@ -59,7 +65,12 @@ def tests(asked: Asked) -> list[Test]:
     """All tests, compiled; UsageError where anything is wrong with any of them."""
     if asked.nodes is not None and asked.nodes < 0:
         raise UsageError(f"--nodes {asked.nodes}: write 0 or more")
-    return [_test(named, asked) for named in _named(asked)]
+    if asked.prometheus_url:
+        prometheus.address(asked.prometheus_url)
+    # Where others may run tests too, theirs must not meet ours; on a lab of its own a test repeats for a seed.
+    is_alone = not (asked.is_foreign or asked.keeps)
+    rng = randomness.stream(asked.seed, "namespaces") if is_alone else random.SystemRandom()
+    return [_test(named, asked, rng) for named in _named(asked)]
 
 
 def _named(asked: Asked) -> Iterator[_Named]:
@@ -72,14 +83,14 @@ def _named(asked: Asked) -> Iterator[_Named]:
             yield _Named(one.config_path, one.identifier, one.override_paths)
 
 
-def _test(named: _Named, asked: Asked) -> Test:
+def _test(named: _Named, asked: Asked, rng: random.Random) -> Test:
     place = found(named.path)
     templates = Templates(place.parent, random.Random(asked.seed))  # noqa: S311 - repeats for a seed
     overrides = [Overrides(path, read_text(Path(path))) for path in (*asked.overrides, *named.overrides)]
     compiled = functools.partial(_compiled, named, asked, place=place, templates=templates, overrides=overrides)
     config = compiled(nodes=1 if asked.nodes is None else asked.nodes)
     brought = sum(_brought(config))
-    nodes = asked.nodes if asked.nodes is not None else brought or 1
+    nodes = asked.nodes if asked.nodes is not None else (brought + asked.nodes_there) or 1
     if nodes != config.values["Nodes"]:
         config = compiled(nodes=nodes)
         brought = sum(_brought(config))
@@ -88,8 +99,11 @@ def _test(named: _Named, asked: Asked) -> Test:
         templates=templates,
         nodes=nodes,
         makes_nodes=0 if brought or asked.is_foreign else nodes,
+        prefix=namespaces.prefix_of(config.namespaces, rng),
+        job_times=job_times(asked.environment),
         may_execute=asked.may_execute,
         keeps=asked.keeps,
+        prometheus_url=asked.prometheus_url,
         played=Played(),
     )
 
@@ -125,14 +139,16 @@ def _compiled(
 
 def _refuse(config: Config) -> None:
     """UsageError that names all methods that simulated nodes cannot answer."""
-    told = {
-        one.method: f"{one.place}: {one.method} is not offered: {REFUSED[one.method]}; leave it out"
-        for step in config.steps
-        for one in step.measurements
-        if one.method in REFUSED
-    }
-    if told:
-        raise UsageError("\n".join(told.values()))
+    first: dict[str, Place] = {}
+    for one in (one for step in config.steps for one in step.measurements):
+        if one.method in REFUSED:
+            first.setdefault(one.method, one.place)
+    if first:
+        raise UsageError(
+            "\n".join(
+                f"{place}: {method} is not offered: {REFUSED[method]}; leave it out" for method, place in first.items()
+            )
+        )
 
 
 def found(path: str) -> Path:

@@ -9,10 +9,12 @@ from typing import Final
 from kubedyno.client.errors import Overdue
 from kubedyno.client.informer import Informer
 from kubedyno.client.rest import Client
-from kubedyno.clusterloader.config import Namespaces
+from kubedyno.clusterloader.config import Config, Namespaces
+from kubedyno.clusterloader.loading import reconciling
 from kubedyno.kit.errors import EngineError, UsageError
 from kubedyno.kube.resources import NAMESPACES
 from kubedyno.lab import installing
+from kubedyno.lab.creating import RUN_LABEL
 from kubedyno.sim.pools.sending import delete_object, in_parallel
 
 _DRAWN: Final = 6
@@ -30,8 +32,18 @@ def names(wanted: Namespaces, prefix: str) -> tuple[str, ...]:
     return tuple(f"{prefix}-{number}" for number in range(1, wanted.number + 1))
 
 
-async def prepare(client: Client, wanted: Namespaces, prefix: str) -> None:
-    """Make the namespaces, ready for pods. UsageError when some are there already that must not be."""
+def all_of(config: Config, prefix: str) -> frozenset[str]:
+    """All namespaces that a test has objects in: its own, and those that its phases name."""
+    phases = (phase for step in config.steps for phase in step.phases)
+    named = {name for phase in phases for name in reconciling.namespaces_of(phase, prefix)}
+    return frozenset({*names(config.namespaces, prefix), *named} - {""})
+
+
+async def prepare(client: Client, wanted: Namespaces, prefix: str, *, run_id: str) -> tuple[str, ...]:
+    """Make the namespaces, ready for pods; which ones were made: those that were there before stay as they are.
+
+    UsageError when some are there already that must not be.
+    """
     there = [obj["metadata"]["name"] for obj in (await client.list_all(NAMESPACES)).items]
     if wanted.deletes_stale:
         stale = [name for name in there if _STALE.fullmatch(name) and not name.startswith(f"{prefix}-")]
@@ -42,7 +54,11 @@ async def prepare(client: Client, wanted: Namespaces, prefix: str) -> None:
             f"namespace.prefix {prefix}: the cluster has {ours[0]} already ({len(ours)} in all): delete them, choose "
             "another prefix, or write enableExistingNamespaces: true"
         )
-    await in_parallel(lambda name: installing.ensure_namespace(client, name), names(wanted, prefix))
+    missing = tuple(name for name in names(wanted, prefix) if name not in ours)
+    # Whatever ends the test, those that are to go are known by the label of its run.
+    labels = {RUN_LABEL: run_id} if wanted.deletes_own else {}
+    await in_parallel(lambda name: installing.ensure_namespace(client, name, labels=labels), missing)
+    return missing
 
 
 async def delete(client: Client, doomed: Sequence[str], *, timeout_s: float) -> None:

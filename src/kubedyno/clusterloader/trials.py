@@ -6,14 +6,17 @@ from typing import Final
 
 import msgspec
 
+from kubedyno.clusterloader import namespaces
 from kubedyno.clusterloader.config import Config
 from kubedyno.clusterloader.language.rendering import Templates
 from kubedyno.clusterloader.playing import Played, Player
+from kubedyno.clusterloader.reporting import summaries
 from kubedyno.clusterloader.reporting.folders import Told
 from kubedyno.kit.clock import NS_PER_S
 from kubedyno.kit.errors import KubedynoError
 from kubedyno.lab.lab import Lab
 from kubedyno.lab.scenario import Scenario
+from kubedyno.sim.kubelet.plans import USUAL_TIMES, JobTimes
 from kubedyno.sim.pools import Pool, applying
 
 POOL: Final = "node"
@@ -31,10 +34,16 @@ class Test(msgspec.Struct, frozen=True, kw_only=True):
     """What its templates were told."""
     makes_nodes: int
     """How many are made for it, beside those of its dependencies."""
+    prefix: str
+    """What the names of its namespaces begin with."""
+    job_times: JobTimes = USUAL_TIMES
+    """How long pods work by their label `job-type`."""
     may_execute: bool = False
     """Whether its steps may run programs on this machine."""
     keeps: bool = False
     """Whether its nodes and dependencies stay."""
+    prometheus_url: str = ""
+    """Of the server that answers queries; without it our own scrapes do."""
     played: Played
 
     @property
@@ -63,8 +72,11 @@ class Test(msgspec.Struct, frozen=True, kw_only=True):
                     self.config,
                     self.templates,
                     lab,
+                    prefix=self.prefix,
+                    job_times=self.job_times,
                     may_execute=self.may_execute,
                     keeps=self.keeps,
+                    prometheus_url=self.prometheus_url,
                 )
                 await player.play(self.played)
             except asyncio.CancelledError:
@@ -75,12 +87,14 @@ class Test(msgspec.Struct, frozen=True, kw_only=True):
                 raise
             finally:
                 self.played.duration_s = (lab.clock.monotonic_ns() - begun_ns) / NS_PER_S
+                lab.summaries.update(summaries.named(one.summary for one in self.played.gathered))
+                lab.summaries["generatedConfig.yaml"] = self.config.generated
 
         return Scenario(
-            name=f"clusterloader/{_slug(self.config.name)}",
+            name=f"clusterloader/{_slug(f'{self.config.name} {self.config.identifier}')}",
             function=play,
             tags=("clusterloader",),
-            is_everywhere=True,
+            namespaces=namespaces.all_of(self.config, self.prefix),
             description=f"ClusterLoader2's config {self.config.path}.",
         )
 

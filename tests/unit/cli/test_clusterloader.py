@@ -16,6 +16,7 @@ from tests.commands import argv, own_env, run_kubedyno
 
 from kubedyno import cli
 from kubedyno.client.rest import Client
+from kubedyno.kube import schema
 from kubedyno.kube.resources import PODS
 
 pytestmark = pytest.mark.unit
@@ -173,7 +174,8 @@ def test_pods_are_made_measured_and_told_in_the_files_that_readers_expect(run: C
     }
     assert ran.summary("SchedulingThroughput_throughput_")["max"] == pytest.approx(50, rel=0.05)
     assert (ran.reports / "generatedConfig_throughput.yaml").is_file()
-    assert json.loads((ran.reports / "cl2-metadata.json").read_text())["nodes"] == "5"
+    facts = json.loads((ran.reports / "cl2-metadata.json").read_text())
+    assert (facts["nodes"], facts["kubernetesVersion"]) == ("5", schema.kubernetes_version())
     assert ran.trial["verdict"] == "passed"
     assert "everything is in" in ran.out
 
@@ -304,30 +306,90 @@ name: a
 tuningSets: [{{name: Fast, qpsLoad: {{qps: 1}}}}]
 steps:
 - phases:
-  - replicasPerNamespace: 1
+  - replicasPerNamespace: {replicas}
     tuningSet: {tuning_set}
     objectBundle: [{{basename: b, objectTemplatePath: {template}}}]
+  {more}
 """
 
 
+def phase(*, replicas: int = 1, tuning_set: str = "Fast", template: str = "pod.yaml", more: str = "") -> str:
+    return PHASE.format(replicas=replicas, tuning_set=tuning_set, template=template, more=more)
+
+
 @pytest.mark.parametrize(
-    ("config", "args", "told"),
+    ("config", "told"),
     [
-        ("name: a\nsteps: [\n", (), "config.yaml, line"),
-        ("name: a\nsteps:\n- {{nothing}}\n", (), 'function "nothing" not defined'),
-        (PHASE.format(tuning_set="Fats", template="pod.yaml"), (), "Fast"),
-        (PHASE.format(tuning_set="Fast", template="pd.yaml"), (), "there is no file pd.yaml"),
-        ("name: a\nnamespace: {number: 10000}\nsteps:\n- measurements: []\n", (), "10000"),
-        ("name: a\nsteps:\n- measurements: [{method: Sleeep, identifier: a}]\n", (), "Sleep"),
+        ("name: a\nsteps: [\n", "config.yaml, line 3: this is no YAML: did not find expected node content"),
+        (
+            "name: a\nsteps:\n- {{nothing}}\n",
+            "template: config.yaml:3:4: function \"nothing\" not defined; did you mean 'not'?",
+        ),
+        (
+            "name: a\nsteps:\n- name: {{DivideInt 1 0}}\n",
+            (
+                'template: config.yaml:3:10: executing "config.yaml" at <DivideInt 1 0>: error calling DivideInt: '
+                "the divisor is 0; look at what it is made of"
+            ),
+        ),
+        (
+            phase(tuning_set="Fats"),
+            "config.yaml, line 6: there is no tuning set 'Fats'; did you mean 'Fast'?",
+        ),
+        (
+            phase(template="pd.yaml"),
+            (
+                "config.yaml, line 8: objectTemplatePath: there is no file pd.yaml; "
+                "paths begin in the folder of config.yaml"
+            ),
+        ),
+        (
+            phase(more="measurements: [{method: Sleep, identifier: s}]"),
+            (
+                "config.yaml, line 5: steps[0]: a step has one of phases, measurements and module, "
+                "but there is phases and measurements"
+            ),
+        ),
+        (
+            phase(replicas=-1),
+            "config.yaml, line 6: steps[0].phases[0].replicasPerNamespace: -1 is too small; write 0 or more",
+        ),
+        (
+            f"namespace: {{number: 10000}}{phase()}",
+            "config.yaml, line 1: namespace.number: 10000 namespaces are too many; write 5000 or fewer",
+        ),
+        (
+            "name: a\nsteps:\n- measurements: [{method: Sleeep, identifier: a}]\n",
+            "config.yaml, line 3: there is no measurement 'Sleeep'; did you mean 'Sleep'?",
+        ),
     ],
+    ids=("yaml", "function", "template", "tuning set", "file", "both", "negative", "namespaces", "method"),
 )
-def test_what_is_wrong_with_a_config_is_said_before_anything_runs(
-    run: Command, config: str, args: tuple[str, ...], told: str
-) -> None:
-    ran = run(config, *args)
+def test_what_is_wrong_with_a_config_is_said_before_anything_runs(run: Command, config: str, told: str) -> None:
+    ran = run(config)
     assert ran.code == 2
-    assert told in ran.err
-    assert not (ran.reports / "junit.xml").exists()
+    assert ran.err == f"kubedyno: {told}\n"
+    assert not ran.out
+    assert not ran.reports.exists()
+
+
+LATE = """
+name: late
+dependencies:
+- {name: gpus, method: kwok-dra, timeout: 1ms, params: {nodes: 20}}
+steps:
+- name: Rest
+  measurements: [{Identifier: A, Method: Sleep, Params: {duration: 1s}}]
+"""
+
+
+def test_a_dependency_that_does_not_get_ready_ends_the_test_before_its_steps(run: Command) -> None:
+    ran = run(LATE)
+    assert ran.code == 3
+    told = "dependency gpus was not set up within 0.001 s (config.yaml, line 4): give it a longer timeout"
+    assert f"  {told}\n" in ran.out
+    assert dict(ran.junit) == {"late overall (config.yaml)": f"[{told}]"}
+    assert ran.trial["verdict"] == "error"
 
 
 def test_nothing_to_run_is_a_sentence(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -510,8 +572,9 @@ steps:
 def test_what_is_not_there_is_skipped_in_sight(run: Command) -> None:
     ran = run(OTHERS % ("true", "false"), "--nodes=1", "--enable-exec-service")
     assert ran.code == 1
-    assert "others: [step: 01] Ask [00] - A was skipped: no scheduler of this lab serves" in ran.err
-    assert "others: [step: 02] Tell [00] - B was skipped: no component of this lab serves metrics" in ran.err
+    assert "  - others: [step: 01] Ask [00] - A was skipped: no scheduler of this lab serves" in ran.out
+    assert "  - others: [step: 01] Ask [01] - B and 1 more were skipped: no component of this lab serves" in ran.out
+    assert "skipped" not in ran.err
     assert (
         "SchedulingThroughputPrometheus does not read the parameter 'trueshold'; did you mean 'threshold'?" in ran.err
     )
@@ -546,11 +609,11 @@ def test_a_query_that_requires_samples_fails_where_there_are_none(run: Command) 
 
 
 def test_methods_that_need_real_nodes_are_refused_by_name(run: Command) -> None:
-    method = "steps: [{measurements: [{method: DnsLookupLatency, identifier: a}]}]"
-    ran = run(f"name: a\n{method}\n")
+    used = "- measurements: [{method: DnsLookupLatency, identifier: a}]\n"
+    ran = run(f"name: a\nsteps:\n{used}{used}")
     assert ran.code == 2
     assert ran.err == (
-        "kubedyno: config.yaml, line 2: DnsLookupLatency is not offered: it measures a real network between real "
+        "kubedyno: config.yaml, line 3: DnsLookupLatency is not offered: it measures a real network between real "
         "nodes; leave it out\n"
     )
 
@@ -692,7 +755,7 @@ def test_one_process_is_all_that_the_embedded_engine_has_to_measure(run: Command
     assert used["Name"] == "kubedyno/kubedyno"
     assert used["Mem"] > 0
     assert "TestMetrics: EtcdMetrics was skipped: this lab has no etcd; use --engine local" in ran.err
-    assert "used: [step: 03] Gather [01] - B was skipped: this lab has no etcd" in ran.err
+    assert "used: [step: 01] Start [01] - B and 1 more were skipped: this lab has no etcd" in ran.out
 
 
 CHAOTIC = """

@@ -148,8 +148,8 @@ def test_modules_are_taken_in_where_they_stand() -> None:
     assert [step.name for step in config.steps] == ["first", "outer x 5", "inner <no value>", "last"]
     assert [str(step.place) for step in config.steps] == [
         "tests/config.yaml, line 2",
-        "outer.yaml, line 2",
-        "modules/inner.yaml, line 2",
+        "tests/outer.yaml, line 2",
+        "tests/modules/inner.yaml, line 2",
         "tests/config.yaml, line 7",
     ]
     assert config.remarks == ()
@@ -174,7 +174,7 @@ def test_a_module_has_steps_only() -> None:
         "steps:\n- module: {path: m.yaml}\n", {"m.yaml": f"name: a\nsteps:\n- name: a\n{TIMER}"}, values={}
     )
     assert [str(remark) for remark in config.remarks] == [
-        "m.yaml, line 1: name: this key is unknown, nothing reads it; known are: steps"
+        "tests/m.yaml, line 1: name: this key is unknown, nothing reads it; known are: steps"
     ]
 
 
@@ -184,7 +184,7 @@ def test_modules_in_a_circle_are_refused_with_the_way() -> None:
         "b.yaml": "steps:\n- module: {path: /a.yaml}\n",
     }
     assert refused("steps:\n- module: {path: a.yaml}\n", files) == (
-        "./b.yaml, line 2: the module /a.yaml takes itself in: a.yaml -> b.yaml -> a.yaml; break the circle"
+        "tests/b.yaml, line 2: the module /a.yaml takes itself in: a.yaml -> b.yaml -> a.yaml; break the circle"
     )
     assert refused("steps:\n- module: {path: config.yaml}\n") == (
         "tests/config.yaml, line 2: the module config.yaml takes itself in: config.yaml -> config.yaml; "
@@ -196,7 +196,7 @@ def test_a_module_that_cannot_be_read_is_refused() -> None:
     files = {"bad.yaml": "steps: [\n"}
     assert refused("steps:\n- module: {path: bad.yaml}\n- module: {path: none.yaml}\n", files) == (
         "tests/config.yaml has 2 problems:\n"
-        "  tests/config.yaml, line 2: the module bad.yaml cannot be taken in: bad.yaml, line 2: this is no YAML: "
+        "  tests/config.yaml, line 2: the module bad.yaml cannot be taken in: tests/bad.yaml, line 2: this is no YAML: "
         "did not find expected node content\n"
         "  tests/config.yaml, line 3: the module none.yaml cannot be taken in: none.yaml: there is no such file"
     )
@@ -332,7 +332,10 @@ def test_a_fill_map_that_stands_in_many_places_is_remarked_on_once() -> None:
 def test_steps_are_skipped_by_name() -> None:
     text = f"steps:\n- name: a\n{TIMER}- name: b\n{TIMER}- name: a\n{TIMER}- module: {{path: m.yaml}}\n"
     config = compiled(text, {"m.yaml": f"steps:\n- name: a\n{TIMER}"}, {}, skip_steps=["a", "bb"])
-    assert [(step.name, step.place.file) for step in config.steps] == [("b", "tests/config.yaml"), ("a", "m.yaml")]
+    assert [(step.name, step.place.file) for step in config.steps] == [
+        ("b", "tests/config.yaml"),
+        ("a", "tests/m.yaml"),
+    ]
     assert [str(remark) for remark in config.remarks] == [
         "tests/config.yaml, line 1: --skip-steps bb: there is no such step; did you mean 'b'?"
     ]

@@ -49,6 +49,23 @@ def test_a_deployment_is_done_when_the_pods_of_its_replica_sets_run() -> None:
     assert not tracking.unfinished()
 
 
+def test_time_counts_from_what_was_asked_for_last_and_is_not_there() -> None:
+    tracking = Tracking()
+    assert tracking.newest_since_ns() is None
+    jobs = [{"kind": "Job", "metadata": {"uid": uid, "name": uid}, "spec": {"parallelism": 1}} for uid in "abc"]
+    for now_ns, job in enumerate(jobs):
+        tracking.controller_changed(job, now_ns, is_deleted=False)
+    assert tracking.newest_since_ns() == 2
+    tracking.pod_changed(pod("p1", "c"), is_deleted=False)
+    assert tracking.newest_since_ns() == 1
+    tracking.controller_changed(jobs[0] | {"spec": {"parallelism": 2}}, 7, is_deleted=False)
+    tracking.controller_changed(jobs[1], 8, is_deleted=False)  # nothing else is wanted than before
+    assert tracking.newest_since_ns() == 7
+    for number, owner in enumerate("aab"):
+        tracking.pod_changed(pod(f"q{number}", owner), is_deleted=False)
+    assert tracking.newest_since_ns() is None
+
+
 def test_a_changed_template_waits_for_pods_that_have_it() -> None:
     tracking = Tracking()
     tracking.between_changed(replica_set("r"), is_deleted=False)

@@ -217,7 +217,7 @@ def test_all_problems_are_told_at_once() -> None:
         "  config.yaml, line 2: automanagedNamespaces: expected a whole number, but there is the text 'x'\n"
         "  config.yaml, line 4: steps[0]: a step has one of phases, measurements and module, "
         "but there is none of them\n"
-        "  config.yaml, line 5: steps[1].phases[0].objectBundle: is empty; name at least one object, "
+        "  config.yaml, line 5: steps[1].phases[0].objectBundle: is missing; name at least one object, "
         "with basename and objectTemplatePath\n"
         "  config.yaml, line 5: steps[1].phases[0]: tuningSet is missing; write tuningSet: Uniform"
     )

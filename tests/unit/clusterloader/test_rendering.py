@@ -100,8 +100,8 @@ def test_a_loop_without_end_is_stopped(folder: Path, templates: Templates) -> No
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("a\n{{if .A}}\n", ":3: unexpected EOF"),
-        ("a\n{{AddInts 1}}\n", ":2: function \"AddInts\" not defined; did you mean 'AddInt'?"),
+        ("a\n{{if .A}}\n", ":3:0: unexpected EOF"),
+        ("a\n{{AddInts 1}}\n", ":2:2: function \"AddInts\" not defined; did you mean 'AddInt'?"),
         (
             "a\nb: {{AddInt .A 1}}\n",
             (

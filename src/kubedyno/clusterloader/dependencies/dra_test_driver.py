@@ -9,14 +9,15 @@ import msgspec
 
 from kubedyno.client.errors import Overdue
 from kubedyno.client.informer import Informer
-from kubedyno.clusterloader.dependencies.depending import Kind, Surroundings, device_class
+from kubedyno.clusterloader.dependencies.depending import Kind, Surroundings
+from kubedyno.clusterloader.dependencies.device_classes import OwnDeviceClass
+from kubedyno.clusterloader.loading.versions import first_served
 from kubedyno.clusterloader.measurements.params import Params
 from kubedyno.kit.errors import EngineError
 from kubedyno.kube.codec import Object
-from kubedyno.kube.resources import RESOURCE_SLICES
 from kubedyno.sim.devices.inventory import Plain
+from kubedyno.sim.devices.versions import V1, V1BETA2, slices_of
 from kubedyno.sim.pools import Gpus, Pool, applying
-from kubedyno.sim.pools.sending import delete_object
 
 DRIVER: Final = "gpu.example.com"
 _DEVICES: Final = 8
@@ -34,23 +35,25 @@ class DraTestDriver:
 
     def __init__(self, surroundings: Surroundings) -> None:
         self._client = surroundings.client
+        self._class = OwnDeviceClass(surroundings, DRIVER)
         self._before: list[Pool] = []
 
     async def set_up(self, params: Params) -> None:
         """Devices on all simulated nodes, and their class; returns when all of them are published."""
         timeout_s = params.duration_s("timeout", "10m")
-        wanted = device_class(DRIVER, extended_resource=params.text("ExtendedResourceName", ""))
+        extended_resource = params.text("ExtendedResourceName", "")
         pools = [definition.pool for definition in (await applying.defined(self._client)).values()]
         if not pools:
             raise EngineError(
                 "DRATestDriver: the cluster has no simulated nodes to put devices on: give --nodes, or make some with "
                 "`kubedyno nodes`"
             )
-        await self._client.apply(wanted, field_manager="kubedyno", force=True)
+        version = await first_served(self._client, (V1, V1BETA2), needed_by="DRATestDriver")
+        await self._class.put(version, extended_resource=extended_resource)
         self._before = [pool for pool in pools if pool.gpus == 0]
         await applying.apply(self._client, [with_devices(pool) for pool in self._before])
         nodes = sum(pool.size for pool in self._before)
-        async with Informer(self._client, RESOURCE_SLICES) as slices:
+        async with Informer(self._client, slices_of(version)) as slices:
             try:
                 await slices.wait_until(
                     lambda known: sum(map(_is_ours, known.items)) >= nodes, timeout_s=timeout_s, what="ResourceSlices"
@@ -65,7 +68,7 @@ class DraTestDriver:
     async def tear_down(self) -> None:
         """Devices and class go; the nodes stay."""
         await applying.apply(self._client, self._before)
-        await delete_object(self._client, device_class(DRIVER))
+        await self._class.remove()
 
 
 def _is_ours(piece: Object) -> bool:

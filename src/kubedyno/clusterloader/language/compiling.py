@@ -44,7 +44,7 @@ def compile_config(
     name = PurePath(path).name
     draft = decode_config(read(render(name, values), path), findings)
     draft = modifying.overwrite(modifying.skip(draft, skip_steps, findings), overwrites)
-    modules = _Modules(render, values, findings)
+    modules = _Modules(PurePath(path).parent, render, values, findings)
     config = _assembled(draft, tuple(modules.steps(draft.steps, (name,))), path, identifier, values)
     validating.check(config, draft, Known(methods, dependencies, is_file), findings)
     findings.stop_at_problems(path)
@@ -73,8 +73,10 @@ def _assembled(draft: Draft, steps: tuple[Step, ...], path: str, identifier: str
 class _Modules:
     """Takes modules in: the steps of a module stand where the step was that names it."""
 
-    def __init__(self, render: Render, values: Mapping[str, Any], findings: Findings) -> None:
+    def __init__(self, folder: PurePath, render: Render, values: Mapping[str, Any], findings: Findings) -> None:
+        """`folder` is that of the root config: where places of a module are told to be."""
         self.used: list[ModuleUse] = []
+        self._folder = folder
         self._render = render
         self._values = values
         self._findings = findings
@@ -101,7 +103,7 @@ class _Modules:
         self.used.append(use)
         try:
             # Params are for this module alone: those that it takes in, and objects, see the config's values only.
-            document = read(self._render(use.path, {**self._values, **use.params}), use.path)
+            document = read(self._render(use.path, {**self._values, **use.params}), str(self._folder / path))
         except UsageError as error:
             self._findings.problem(use.place, f"the module {use.path} cannot be taken in: {error}")
             return ()

@@ -24,8 +24,11 @@ def decode_phase(node: Node, findings: Findings) -> Phase:
     fields = Fields(node, _PHASE, findings)
     if not isinstance(node.value, dict):
         return Phase(namespaces=None, replicas=0, tuning_set="", bundle=(), place=node.place)
-    if not fields.has("objectBundle"):
-        fields.problem("objectBundle", "is empty; name at least one object, with basename and objectTemplatePath")
+    if not any(key.lower() == "objectbundle" for key in node.value):
+        fields.problem("objectBundle", "is missing; name at least one object, with basename and objectTemplatePath")
+    elif not fields.has("objectBundle"):
+        # Loops of templates may come to none, as over the volumes of no StatefulSets.
+        findings.remark(fields.place("objectBundle"), f"{node.path}.objectBundle: it is empty: the phase does nothing")
     return Phase(
         namespaces=_decode_namespaces(fields, findings),
         replicas=fields.whole("replicasPerNamespace", least=0),
@@ -40,7 +43,8 @@ def _decode_namespaces(fields: Fields, findings: Findings) -> NamespaceRange | t
     if span is not None and fields.has("namespaceList"):
         fields.problem("namespaceList", "there is a namespaceRange too; leave out one of them")
     listed = fields.texts("namespaceList")
-    for problem in filter(None, map(dns1123_label_problem, listed)):
+    # An empty name is the cluster's scope.
+    for problem in filter(None, map(dns1123_label_problem, filter(None, listed))):
         fields.problem("namespaceList", problem)
     if span is None:
         return listed or None

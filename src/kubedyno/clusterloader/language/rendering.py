@@ -60,8 +60,13 @@ class Templates:
         try:
             return Template.parsed(name, text, self._functions, limits=_LIMITS)
         except TemplateError as error:
-            unknown = _UNKNOWN.search(str(error))
-            if unknown is None:
-                raise
-            names = self._functions.keys() | BUILT_IN_NAMES
-            raise TemplateError(f"{error}; {suggestion(unknown[1], names)}") from error
+            told = str(error)
+            if error.column is not None:
+                # Where it is rendered, Go's words tell the column after the line: so they do here.
+                begin = f"template: {name}:"
+                line, _, rest = told.removeprefix(begin).partition(": ")
+                told = f"{begin}{line}:{error.column}: {rest}"
+            unknown = _UNKNOWN.search(told)
+            if unknown is not None:
+                told = f"{told}; {suggestion(unknown[1], self._functions.keys() | BUILT_IN_NAMES)}"
+            raise TemplateError(told) from error

@@ -25,9 +25,11 @@ def note(config: Config, draft: Draft, modules: Iterable[ModuleUse], mentions: M
         unread.note(member.template_path, member.fill_map, "templateFillMap", member.place)
     templates = sorted({PurePath(config.path).name, *unread.paths})
     mentioned: frozenset[str] = frozenset().union(*map(mentions, templates))
+    # What configs and modules give to templates themselves is nothing that a value was meant for.
+    wanted = mentioned - unread.given - _OF_EACH_OBJECT - _ALWAYS_GIVEN
     for name in sorted(config.values.keys() - mentioned - _ALWAYS_GIVEN):
-        advice = suggestion(name, mentioned)
-        findings.remark(draft.place, f"the value {name} is given, but no template mentions .{name}; {advice}")
+        advice = suggestion(name, wanted)
+        findings.remark(Place(config.path, 1), f"the value {name} is given, but no template mentions .{name}; {advice}")
     used = {phase.tuning_set for step in config.steps for phase in step.phases}
     for named in draft.tuning_sets:
         if named.name not in used:
@@ -39,6 +41,7 @@ class _Unread:
 
     def __init__(self, mentions: Mentions, findings: Findings) -> None:
         self.paths: set[str] = set()
+        self.given: set[str] = set()
         self._mentions = mentions
         self._findings = findings
         self._seen: set[tuple[str, str]] = set()
@@ -46,6 +49,7 @@ class _Unread:
     def note(self, path: str, given: Mapping[str, Any], where: str, place: Place) -> None:
         """Look at what is given to the template of a path."""
         self.paths.add(path)
+        self.given.update(given)
         for name in given:
             if (path, name) in self._seen:
                 continue

@@ -3,7 +3,7 @@
 import itertools
 import random
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from kubedyno.client.errors import ApiError, Unreachable
@@ -16,7 +16,8 @@ from kubedyno.clusterloader.loading.versions import Versions
 from kubedyno.kit.clock import NS_PER_S, Clock
 from kubedyno.kit.errors import UsageError
 from kubedyno.kube.codec import Object
-from kubedyno.kube.resources import PODS
+from kubedyno.kube.resources import PODS, Resource
+from kubedyno.sim.pools.sending import in_parallel
 
 _ATTRIBUTES: Final = re.compile(r'attributes: Invalid value: "([^"]+)"')
 _SLOWER: Final = 1.01
@@ -48,10 +49,12 @@ class Phases:
         client: Client,
         *,
         prefix: str,
+        own: Collection[str],
         clock: Clock,
         rng: random.Random,
         on_started: Started,
     ) -> None:
+        """`own` are the test's own namespaces: what is in them need not be cleared away."""
         self._config = config
         self._templates = templates
         self._client = client
@@ -59,12 +62,17 @@ class Phases:
         self._clock = clock
         self._rng = rng
         self._state = State()
+        self._own = frozenset(own)
+        self._elsewhere: dict[tuple[Resource, str, str], None] = {}
+        """What was made outside the test's own namespaces and is still there: kind, namespace and name."""
         self._buckets = Buckets()
         self.remarks: list[str] = []
         self.versions = Versions(client, self.remarks)
         self._on_started = on_started
         self.on_accepted: Callable[[Iterable[tuple[str, str]]], None] = lambda _: None
         """Told of the pods (namespace and name) that the API has accepted."""
+        self.on_deleting: Callable[[Iterable[tuple[str, str]]], object] = lambda _: None
+        """Told of the pods that are about to be deleted."""
 
     async def run(self, phase: Phase) -> tuple[str, ...]:
         """Bring one phase about; what could not be done, in sentences."""
@@ -135,6 +143,8 @@ class Phases:
             namespace = action.namespace if resource.namespaced else None
             if action.operation == "create":
                 await self._client.create(resource, obj, namespace=namespace)
+                if namespace not in self._own:
+                    self._elsewhere[resource, namespace or "", member.name] = None
                 if resource == PODS:
                     self.on_accepted([(action.namespace, member.name)])
             else:
@@ -156,11 +166,21 @@ class Phases:
         for api_version, kind in reversed(self._templates.identities(member.bundle.template_path)):
             resource = await self.versions.resource(api_version, kind)
             namespace = action.namespace if resource.namespaced else None
-            try:
-                await self._client.delete(resource, member.name, namespace=namespace, propagation="Background")
-            except ApiError as error:
-                if not error.is_not_found:
-                    raise
+            await self._remove(resource, namespace or "", member.name)
+
+    async def clear(self) -> None:
+        """Delete what phases have left outside the test's own namespaces: the cluster is to be as it was found."""
+        await in_parallel(lambda one: self._remove(*one), tuple(reversed(self._elsewhere)))
+
+    async def _remove(self, resource: Resource, namespace: str, name: str) -> None:
+        if resource == PODS:
+            self.on_deleting([(namespace, name)])
+        try:
+            await self._client.delete(resource, name, namespace=namespace or None, propagation="Background")
+        except ApiError as error:
+            if not error.is_not_found:
+                raise
+        self._elsewhere.pop((resource, namespace, name), None)
 
 
 def _spelt(problem: str) -> str:

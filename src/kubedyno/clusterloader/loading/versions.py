@@ -1,15 +1,39 @@
-"""Versions of kinds that a cluster no longer serves: objects for DRA's beta are written as v1 there."""
+"""Versions of DRA's kinds that a cluster serves or not: objects of the beta are written as v1 where that is gone."""
 
-from typing import Final
+from collections.abc import Sequence
 
 from kubedyno.client.errors import ApiError
 from kubedyno.client.rest import Client
+from kubedyno.kit.errors import EngineError
 from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import Resource
+from kubedyno.sim.devices.versions import V1, V1BETA2
 
-_BETA: Final = "resource.k8s.io/v1beta2"
-_STABLE: Final = "resource.k8s.io/v1"
-"""The two write objects alike; beta1 does not, and is left as it is."""
+# The two write objects alike; beta1 does not, and is left as it is.
+
+
+async def serves(client: Client, api_version: str) -> bool:
+    """Whether the server has this version of DRA's kinds."""
+    # The table of built-in kinds knows all versions: whether the server has them only it can say.
+    resource = await client.resource(api_version, "ResourceClaimTemplate")
+    try:
+        await client.list(resource, limit=1, resource_version="0")
+    except ApiError as error:
+        if not error.is_not_found:
+            raise
+        return False
+    return True
+
+
+async def first_served(client: Client, api_versions: Sequence[str], *, needed_by: str) -> str:
+    """The first of these versions that the server has; EngineError where it has none of them."""
+    for one in api_versions:
+        if await serves(client, one):
+            return one
+    raise EngineError(
+        f"{needed_by}: the cluster serves neither {' nor '.join(api_versions)}: it has no dynamic resource allocation, "
+        "or it is switched off there (kube-apiserver --runtime-config, feature gate DynamicResourceAllocation)"
+    )
 
 
 class Versions:
@@ -22,8 +46,8 @@ class Versions:
 
     async def resource(self, api_version: str, kind: str) -> Resource:
         """The resource to write an object of this kind to."""
-        if api_version == _BETA and not await self._has_beta():
-            api_version = _STABLE
+        if api_version == V1BETA2 and not await self._has_beta():
+            api_version = V1
         return await self._client.resource(api_version, kind)
 
     async def served(self, obj: Object) -> tuple[Resource, Object]:
@@ -33,14 +57,7 @@ class Versions:
 
     async def _has_beta(self) -> bool:
         if self._serves_beta is None:
-            # The table of built-in kinds knows both: whether the server has them only it can say.
-            resource = await self._client.resource(_BETA, "ResourceClaimTemplate")
-            try:
-                await self._client.list(resource, limit=1, resource_version="0")
-                self._serves_beta = True
-            except ApiError as error:
-                if not error.is_not_found:
-                    raise
-                self._serves_beta = False
-                self._remarks.append(f"the cluster does not serve {_BETA}: such objects are written as {_STABLE}")
+            self._serves_beta = await serves(self._client, V1BETA2)
+            if not self._serves_beta:
+                self._remarks.append(f"the cluster does not serve {V1BETA2}: such objects are written as {V1}")
         return self._serves_beta

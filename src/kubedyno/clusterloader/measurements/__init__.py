@@ -10,60 +10,53 @@ from kubedyno.clusterloader.measurements.controlled_pods import WAIT_FOR_CONTROL
 from kubedyno.clusterloader.measurements.executing import EXEC
 from kubedyno.clusterloader.measurements.jobs import JOB_LIFECYCLE_LATENCY, WAIT_FOR_FINISHED_JOBS
 from kubedyno.clusterloader.measurements.measuring import Method
+from kubedyno.clusterloader.measurements.monkeys import CHAOS_MONKEY
+from kubedyno.clusterloader.measurements.node_health import NODE_HEALTH_TRACKER
 from kubedyno.clusterloader.measurements.pod_startup import POD_STARTUP_LATENCY
+from kubedyno.clusterloader.measurements.profiles import BLOCK_PROFILE, CPU_PROFILE, MEMORY_PROFILE
 from kubedyno.clusterloader.measurements.queries import GENERIC_PROMETHEUS_QUERY, SCHEDULING_THROUGHPUT_PROMETHEUS
+from kubedyno.clusterloader.measurements.refused import REFUSED
 from kubedyno.clusterloader.measurements.scheduling import PROMETHEUS_SCHEDULING_METRICS, SCHEDULING_METRICS
+from kubedyno.clusterloader.measurements.system_pods import SYSTEM_POD_METRICS
 from kubedyno.clusterloader.measurements.throughput import SCHEDULING_THROUGHPUT
 from kubedyno.clusterloader.measurements.timing import SLEEP, TIMER
-from kubedyno.clusterloader.measurements.together import TEST_METRICS
+from kubedyno.clusterloader.measurements.together import SLO_MEASUREMENT, TEST_METRICS
 from kubedyno.clusterloader.measurements.usage import RESOURCE_USAGE_SUMMARY
+from kubedyno.clusterloader.measurements.volumes import WAIT_FOR_AVAILABLE_PVS, WAIT_FOR_BOUND_PVCS
 from kubedyno.clusterloader.measurements.waits import (
     WAIT_FOR_GENERIC_OBJECTS,
     WAIT_FOR_NODES,
     WAIT_FOR_RUNNING_PODS,
 )
 
-_NETWORK: Final = "it measures a real network between real nodes"
-_CONTAINERS: Final = "it looks at containers that really run"
-REFUSED: Final[Mapping[str, str]] = {
-    "CiliumEndpointPropagationDelay": _NETWORK,
-    "ClusterOOMsTracker": _CONTAINERS,
-    "ContainerRestarts": _CONTAINERS,
-    "DNSPerformanceK8sHostnames": _NETWORK,
-    "DnsLookupLatency": _NETWORK,
-    "DnsPropagation": _NETWORK,
-    "InClusterAPIServerRequestLatency": _NETWORK,
-    "InClusterNetworkLatency": _NETWORK,
-    "LoadBalancerNodeSyncLatency": _NETWORK,
-    "MetricsServerPrometheus": _CONTAINERS,
-    "NegLatency": _NETWORK,
-    "NetworkPerformanceMetrics": _NETWORK,
-    "NetworkPolicyEnforcement": _NETWORK,
-    "NetworkProgrammingLatency": _NETWORK,
-    "NodeLocalDNSLatencyPrometheus": _NETWORK,
-    "PodPeriodicCommand": _CONTAINERS,
-    "ServiceCreationLatency": _NETWORK,
-    "WindowsResourceUsagePrometheus": _CONTAINERS,
-}
-"""Methods that are known and not offered, since simulated nodes cannot show what they measure."""
+__all__ = ["METHODS", "REFUSED"]
 
 METHODS: Final[Mapping[str, Method]] = {
     "APIResponsivenessPrometheus": API_RESPONSIVENESS,
+    "BlockProfile": BLOCK_PROFILE,
+    "CPUProfile": CPU_PROFILE,
+    "ChaosMonkey": CHAOS_MONKEY,
     "EtcdMetrics": ETCD_METRICS,
     "Exec": EXEC,
     "GenericPrometheusQuery": GENERIC_PROMETHEUS_QUERY,
     "JobLifecycleLatency": JOB_LIFECYCLE_LATENCY,
+    "MemoryProfile": MEMORY_PROFILE,
     "MetricsForE2E": METRICS_FOR_E2E,
+    "NodeHealthTracker": NODE_HEALTH_TRACKER,
     "PodStartupLatency": POD_STARTUP_LATENCY,
     "PrometheusSchedulingMetrics": PROMETHEUS_SCHEDULING_METRICS,
     "ResourceClaimAllocationLatency": RESOURCE_CLAIM_ALLOCATION_LATENCY,
     "ResourceUsageSummary": RESOURCE_USAGE_SUMMARY,
+    "SLOMeasurement": SLO_MEASUREMENT,
     "SchedulingMetrics": SCHEDULING_METRICS,
     "SchedulingThroughput": SCHEDULING_THROUGHPUT,
     "SchedulingThroughputPrometheus": SCHEDULING_THROUGHPUT_PROMETHEUS,
     "Sleep": SLEEP,
+    "SystemPodMetrics": SYSTEM_POD_METRICS,
     "TestMetrics": TEST_METRICS,
     "Timer": TIMER,
+    "WaitForAvailablePVs": WAIT_FOR_AVAILABLE_PVS,
+    "WaitForBoundPVCs": WAIT_FOR_BOUND_PVCS,
     "WaitForControlledPodsRunning": WAIT_FOR_CONTROLLED_PODS,
     "WaitForFinishedJobs": WAIT_FOR_FINISHED_JOBS,
     "WaitForGenericK8sObjects": WAIT_FOR_GENERIC_OBJECTS,

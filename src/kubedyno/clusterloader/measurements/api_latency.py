@@ -1,6 +1,6 @@
 """APIResponsivenessPrometheus: how long API calls took, by verb, resource and scope, by what the API server counts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -26,7 +26,7 @@ _WHOLE: Final = (
 )
 """One quantile over all the time."""
 _BY_MINUTE: Final = (
-    "quantile_over_time({quantile}, histogram_quantile({quantile}, sum(rate("
+    "quantile_over_time(0.99, histogram_quantile({quantile}, sum(rate("
     + _METRIC
     + "_bucket{{"
     + _FILTER
@@ -34,13 +34,21 @@ _BY_MINUTE: Final = (
     + _BUCKETS
     + ")[%v:30s])"
 )
-"""The quantile of the quantiles of all minutes, as a recorded rule has them elsewhere."""
+"""The worst but one in a hundred of the quantiles of all minutes, as a recorded rule has them elsewhere."""
+_FIRST_S: Final = 300.0
+_LAST_S: Final = 60.0
+"""By minutes, the first five are left out, but never the last one."""
 _COUNT: Final = f"sum(increase({_METRIC}_count{{{_FILTER}}}[%v])) {_GROUP}"
-_FAST: Final = {
-    "resource": f'sum(increase({_METRIC}_bucket{{{_FILTER}, scope="resource", le="1"}}[%v])) {_GROUP}',
-    "other": f'sum(increase({_METRIC}_bucket{{{_FILTER}, scope!="resource", le="30"}}[%v])) {_GROUP}',
-}
-_SCOPE_LIMITS_S: Final = {"resource": 1.0}
+_FAST: Final = tuple(
+    f"sum(increase({_METRIC}_bucket{{{_FILTER}, {which}}}[%v])) {_GROUP}"
+    # Prometheus 3 writes the bounds of buckets as floats, whatever a component writes.
+    for which in (
+        'verb!="LIST", le=~"1|1[.]0"',
+        'verb="LIST", scope!="cluster", le=~"5|5[.]0"',
+        'verb="LIST", scope="cluster", le=~"30|30[.]0"',
+    )
+)
+"""Calls that are not slow."""
 _OTHER_LIMIT_S: Final = 30.0
 _CHECKED: Final = 99
 
@@ -74,36 +82,46 @@ class APIResponsivenessPrometheus(FixedQueries):
     """The latencies of API calls from `start` to `gather`, and which were too long."""
 
     method = "APIResponsivenessPrometheus"
-    queries = (_WHOLE.format(quantile=0.5), _COUNT, *_FAST.values())
+    queries = (_WHOLE.format(quantile=0.5), _COUNT, *_FAST)
 
-    def _told(self, queried: Queried, params: Params) -> Result:
-        is_simple = params.flag("useSimpleLatencyQuery", default=False)
-        calls = list(self._calls(queried, _WHOLE if is_simple else _BY_MINUTE))
+    async def _told(self, queried: Queried, params: Params) -> Result:
+        calls = await self._calls(queried, is_simple=params.flag("useSimpleLatencyQuery", default=False))
+        if not calls:
+            return Result(
+                skipped="no API calls were counted: nobody scrapes the API server, or too little time has passed"
+            )
         limits = _Limits(params)
         violations = [
             f"{call}: the {_CHECKED}th percentile is {call.quantiles_s[_CHECKED]:.3f} s, and {limit_s:g} s is the limit"
             for call in calls
             if call.quantiles_s.get(_CHECKED, 0.0) > (limit_s := limits.of(call.labels))
-            and call.slow > limits.slow_calls
+            and not (limits.slow_calls and call.slow <= limits.slow_calls)
         ]
         text = PerfData(version="v1", items=tuple(call.item for call in calls)).json()
         name = params.text("summaryName", self.method)
         return judged(violations, params, Summary(name=name, text=text))
 
     @staticmethod
-    def _calls(queried: Queried, latency: str) -> Iterator[Call]:
-        counts = _by_key(queried.ask(_COUNT))
-        fast = {key: value for query in _FAST.values() for key, value in _by_key(queried.ask(query)).items()}
-        quantiles = {percent: _by_key(queried.ask(latency.format(quantile=percent / 100))) for percent in PERCENTS}
-        for key, count in sorted(counts.items()):
-            if round(count) < 1:
-                continue
-            yield Call(
+    async def _calls(queried: Queried, *, is_simple: bool) -> list[Call]:
+        counts = _by_key(await queried.ask(_COUNT))
+        fast: dict[Key, float] = {}
+        for query in _FAST:
+            fast |= _by_key(await queried.ask(query))
+        latency = _WHOLE if is_simple else _BY_MINUTE
+        times = {} if is_simple else {"without_s": _FIRST_S, "at_least_s": _LAST_S}
+        quantiles = {
+            percent: _by_key(await queried.ask(latency.format(quantile=percent / 100), **times)) for percent in PERCENTS
+        }
+        return [
+            Call(
                 labels=dict(zip(_BY, key, strict=True)),
                 quantiles_s={percent: found[key] for percent, found in quantiles.items() if found.get(key, -1.0) >= 0},
                 count=round(count),
                 slow=max(0, round(count - fast.get(key, count))),
             )
+            for key, count in sorted(counts.items())
+            if round(count) >= 1
+        ]
 
 
 class _Limits:

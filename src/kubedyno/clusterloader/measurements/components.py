@@ -11,7 +11,7 @@ from kubedyno.clusterloader.reporting.components import EtcdMetrics, Series, ser
 from kubedyno.clusterloader.reporting.perfdata import indented
 from kubedyno.clusterloader.reporting.summaries import Summary
 from kubedyno.kit.errors import UsageError
-from kubedyno.lab.scraping import Page
+from kubedyno.lab.scraping import FAR, Page
 from kubedyno.measure.histograms import Page as Figures
 from kubedyno.measure.promql import NAME, exposition
 
@@ -49,7 +49,7 @@ class MeasureEtcd:
         if every_s <= 0:
             raise UsageError(f"EtcdMetrics {self._identifier}: waitTime must be more than 0")
         if not await self._look():
-            return Result(skipped=_NO_ETCD)
+            return self._skipped()
         self._looking = self._scene.background.start(self._keep_looking(every_s), name="look at etcd's size")
         return DONE
 
@@ -59,10 +59,13 @@ class MeasureEtcd:
             self._looking = None
         pages = await self._look()
         if not pages:
-            return Result(skipped=_NO_ETCD)
+            return self._skipped()
         found = {field: tuple(_series(pages, metric)) for field, metric in _HISTOGRAMS.items()}
         text = EtcdMetrics(max_database_size_bytes=self._largest_bytes, **found).json()
         return Result(summaries=(Summary(name="EtcdMetrics", text=text),))
+
+    def _skipped(self) -> Result:
+        return Result(skipped=_NO_ETCD if self._scene.scraper.is_near else FAR)
 
     async def _keep_looking(self, every_s: float) -> None:
         while True:
@@ -98,7 +101,7 @@ class MetricsForE2E:
     async def _gather(self) -> Result:
         pages = [page for page in await self._scene.scraper.pages() if page.program in _E2E]
         if not pages:
-            return Result(skipped=UNAVAILABLE)
+            return Result(skipped=UNAVAILABLE if self._scene.scraper.is_near else FAR)
         problems = tuple(f"{page.component}: {page.problem}" for page in pages if page.problem)
         told: dict[str, dict[str, list[Mapping[str, Any]]]] = {part: {} for part in _E2E.values()}
         for page in pages:

@@ -1,5 +1,6 @@
 """How many pods controlling objects want, and have: kept up to date by news of both. Pure."""
 
+import heapq
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -35,6 +36,10 @@ class Tracking:
 
     def __init__(self, *, margin: int = 0, checks_updates: bool = True) -> None:
         self.controllers: dict[str, Controller] = {}
+        self._open: dict[str, Controller] = {}
+        """Those that have not come to what they want."""
+        self._newest: list[tuple[int, str]] = []
+        """A heap of since when controlling objects want what they want (negative) and their uids, some outdated."""
         self._margin = margin
         self._checks_updates = checks_updates
         self._pods: dict[str, dict[str, Object]] = {}
@@ -57,6 +62,7 @@ class Tracking:
                 since_ns=now_ns,
                 is_deleted=is_deleted,
             )
+            heapq.heappush(self._newest, (-now_ns, uid))
             self._recount(known)
         known.desired = 0 if is_deleted else desired_of(obj)
         known.is_done = known.is_done or _has_completed(obj)
@@ -89,7 +95,16 @@ class Tracking:
 
     def unfinished(self) -> list[Controller]:
         """Those that have not come to what they want."""
-        return [one for one in self.controllers.values() if not one.is_done]
+        return list(self._open.values())
+
+    def newest_since_ns(self) -> int | None:
+        """Since when the one of these is wanted that was asked for last; None: there are none."""
+        while self._newest:
+            since_ns, uid = -self._newest[0][0], self._newest[0][1]
+            if uid in self._open and self._open[uid].since_ns == since_ns:
+                return since_ns
+            heapq.heappop(self._newest)
+        return None
 
     def pods_of(self, controller: Controller) -> Iterator[Object]:
         """All its pods, directly or not."""
@@ -126,14 +141,21 @@ class Tracking:
             controller.counts[state] += 1
 
     def _judge(self, controller: Controller) -> None:
-        if controller.is_done or controller.desired is None:
-            return
-        counts = controller.counts
+        if not controller.is_done:
+            controller.is_done = self._has_come(controller)
+        if controller.is_done:
+            self._open.pop(controller.uid, None)
+        else:
+            self._open[controller.uid] = controller
+
+    def _has_come(self, controller: Controller) -> bool:
+        """Whether it has what it wants now."""
+        if controller.desired is None:
+            return False
         if controller.is_deleted:
-            controller.is_done = not controller.states
-            return
-        ready, coming = counts[PodState.READY], counts[PodState.COMING]
-        controller.is_done = abs(ready - controller.desired) <= self._margin and coming <= self._margin
+            return not controller.states
+        ready, coming = controller.counts[PodState.READY], controller.counts[PodState.COMING]
+        return abs(ready - controller.desired) <= self._margin and coming <= self._margin
 
 
 def desired_of(obj: Object) -> int | None:

@@ -102,19 +102,15 @@ class WaitForControlledPodsRunning:
     async def _settled(self) -> list[Controller]:
         """Wait until each object has come to what it wants or is overdue; those that are."""
         clock = self._scene.clock
-        while unfinished := self._tracking.unfinished():
-            now_ns = clock.monotonic_ns()
-            left_s = max(self._due_ns(one) - now_ns for one in unfinished) / NS_PER_S
+        while (since_ns := self._tracking.newest_since_ns()) is not None:
+            left_s = self._timeout_s - (clock.monotonic_ns() - since_ns) / NS_PER_S
             if left_s <= 0:
-                return unfinished
+                return self._tracking.unfinished()
             self._news.clear()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(left_s):
                     await self._news.wait()
         return []
-
-    def _due_ns(self, controller: Controller) -> int:
-        return controller.since_ns + round(self._timeout_s * NS_PER_S)
 
     def _told(self, overdue: list[Controller]) -> tuple[str, ...]:
         told = []

@@ -37,12 +37,18 @@ class Jobs:
 
     def __init__(self) -> None:
         self.seen: dict[str, Seen] = {}
+        self._unfinished: set[str] = set()
+        """Counted along: looking through all Jobs at each change would take longer with each of them."""
         self._waiting: asyncio.Event = asyncio.Event()
 
     def change(self, change: Change) -> None:
         """News of a Job."""
         uid = change.object["metadata"]["uid"]
         seen = seen_of(change.object)
+        if seen.is_finished or change.new is None:
+            self._unfinished.discard(uid)
+        else:
+            self._unfinished.add(uid)
         if change.new is None and not seen.is_finished:
             self.seen.pop(uid, None)  # deleted before its end: nobody waits for it
         else:
@@ -52,11 +58,11 @@ class Jobs:
     @property
     def unfinished(self) -> list[Seen]:
         """Those that have not come to an end, good or bad."""
-        return [one for one in self.seen.values() if not one.is_finished]
+        return [self.seen[uid] for uid in self.seen if uid in self._unfinished]
 
     async def finished(self) -> None:
         """Return when none is unfinished."""
-        while self.unfinished:
+        while self._unfinished:
             self._waiting.clear()
             await self._waiting.wait()
 

@@ -7,7 +7,9 @@ from typing import Any, Protocol
 import msgspec
 
 from kubedyno.client.rest import Client
+from kubedyno.clusterloader.config import ChaosMonkey
 from kubedyno.clusterloader.measurements.params import Params
+from kubedyno.clusterloader.measurements.prometheus import Prometheus
 from kubedyno.clusterloader.measurements.scrapes import Scrapes
 from kubedyno.clusterloader.reporting.summaries import Summary
 from kubedyno.kit.clock import Clock
@@ -42,10 +44,14 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     background: Background
     scraper: Scraper
     scrapes: Scrapes
+    prometheus: Prometheus | None = None
+    """Who answers queries instead of our own scrapes."""
     prefix: str
     """Of the test's own namespaces."""
     render: Callable[[str], str]
     """The text of a file beside the config, as a template with the test's values."""
+    unleash: Callable[[ChaosMonkey, set[str]], Coroutine[Any, Any, None]]
+    """Lets nodes fail until it is cancelled; those that did are put into the set, and do not fail again."""
     may_execute: bool = False
     """Whether steps may run programs on this machine."""
 

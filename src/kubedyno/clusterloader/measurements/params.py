@@ -105,6 +105,10 @@ class Params:
         """The parameters of a part, as one of a list."""
         return Params(values, of=f"{self._of} {name}", place=self._place)
 
+    def also(self, values: Mapping[str, Any]) -> "Params":
+        """The same parameters with others beside them, or in their place."""
+        return Params({**self._values, **values}, of=self._of, place=self._place)
+
     def chosen(self, name: str, choices: Mapping[str, T]) -> T:
         """What one of some words stands for."""
         value = self.text(name)

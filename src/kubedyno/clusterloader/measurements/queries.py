@@ -1,14 +1,15 @@
-"""GenericPrometheusQuery and SchedulingThroughputPrometheus: figures by queries, without a Prometheus server."""
+"""GenericPrometheusQuery and SchedulingThroughputPrometheus: figures by queries, whoever answers them."""
 
 import abc
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
 
-from kubedyno.clusterloader.measurements.measuring import DONE, Method, Result, Scene
+from kubedyno.clusterloader.measurements.measuring import Method, Result, Scene
 from kubedyno.clusterloader.measurements.params import Params
-from kubedyno.clusterloader.measurements.scraping import UNAVAILABLE, Queried
+from kubedyno.clusterloader.measurements.scraping import Queried, queried
 from kubedyno.clusterloader.reporting.perfdata import DataItem, PerfData, indented
 from kubedyno.clusterloader.reporting.summaries import Summary
 from kubedyno.kit.errors import UsageError
@@ -17,6 +18,14 @@ _BINDINGS: Final = (
     'max_over_time(sum(irate(apiserver_request_total{verb="POST", resource="pods", subresource="binding", '
     'code="201"}[1m]))[%v:5s])'
 )
+_PERCENT: Final = re.compile(r"Perc([0-9]+(?:[.][0-9]+)?)")
+_ALL_PERCENT: Final = 100
+_OVER_TIME: Final = {
+    "Max": "max_over_time",
+    "Min": "min_over_time",
+    "Avg": "avg_over_time",
+    "Last": "last_over_time",
+}
 IGNORED: Final = "; this does not fail the test, since enableViolations is not set"
 PROMETHEUS_PARAMS: Final = ("action", "enableViolations", "prometheusClient")
 
@@ -38,14 +47,35 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     requires_samples: bool = False
 
     @classmethod
-    def read(cls, params: Params) -> "Query":
-        """From one entry of `queries`."""
-        return cls(
-            name=params.text("name"),
+    def read(cls, params: Params) -> list["Query"]:
+        """From one entry of `queries`: one figure, or one for each of its `aggregations` over the time of the test."""
+        aggregations = [str(one) for one in params.listed("aggregations", [])]
+        plain = cls(
+            name=params.text("name", "" if aggregations else None),
             text=params.text("query"),
             threshold=params.number("threshold") if "threshold" in params else None,
             is_lower_bound=params.flag("lowerBound", default=False),
             requires_samples=params.flag("requireSamples", default=False),
+        )
+        return [plain.over_time(one) for one in aggregations] or [plain]
+
+    def over_time(self, aggregation: str) -> "Query":
+        """What its values from beginning to end come to, by one of upstream's words: Perc99, Max, Min, Avg, Last."""
+        percent = _PERCENT.fullmatch(aggregation)
+        if percent is not None and float(percent[1]) <= _ALL_PERCENT:
+            function = f"quantile_over_time({float(percent[1]) / _ALL_PERCENT:g}, "
+        elif aggregation in _OVER_TIME:
+            function = f"{_OVER_TIME[aggregation]}("
+        else:
+            raise UsageError(
+                f"GenericPrometheusQuery: {aggregation!r} is no aggregation: write Perc99 or another percentile, or "
+                f"one of {', '.join(_OVER_TIME)}"
+            )
+        return msgspec.structs.replace(
+            self,
+            name=f"{self.name}_{aggregation}" if self.name else aggregation,
+            # On a line of its own, for the query may end in a comment.
+            text=f"{function}({self.text}\n)[%v:30s])",
         )
 
     def violations(self, values: list[float]) -> Iterator[str]:
@@ -71,38 +101,49 @@ class GenericPrometheusQuery:
         self._dimensions: tuple[str, ...] = ()
         self._metric = ("", "", "")
         self._queried: Queried | None = None
+        self._missing = ""
 
     async def execute(self, params: Params) -> Result:
-        """`start` begins to scrape, `gather` asks the queries."""
+        """`start` begins to look, `gather` asks the queries."""
         return await params.chosen("action", {"start": self._start, "gather": self._gather})(params)
 
     async def _start(self, params: Params) -> Result:
         self._metric = params.text("metricName"), params.text("metricVersion"), params.text("unit")
         self._dimensions = tuple(str(one) for one in params.listed("dimensions", []))
-        self._queries = [Query.read(params.below("queries", entry)) for entry in params.listed("queries")]
-        queried = Queried(self._scene, *(query.text for query in self._queries))
-        if not await queried.begin():
-            return Result(skipped=UNAVAILABLE)
-        self._queried = queried
-        return DONE
+        self._queries = [
+            one for entry in params.listed("queries") for one in Query.read(params.below("queries", entry))
+        ]
+        self._queried = queried(self._scene, *(query.text for query in self._queries))
+        self._missing = await self._queried.begin()
+        return Result(skipped=self._missing)
 
     async def _gather(self, params: Params) -> Result:
-        if not self._queries:
-            raise UsageError(f"GenericPrometheusQuery {self._identifier}: gather without a start before it")
         if self._queried is None:
+            raise UsageError(f"GenericPrometheusQuery {self._identifier}: gather without a start before it")
+        if self._missing:
             required = [query.name for query in self._queries if query.requires_samples]
             if required:
-                return Result(errors=(f"{', '.join(required)}: there are no samples: {UNAVAILABLE}",))
-            return Result(skipped=UNAVAILABLE)
-        unread = await self._queried.freshen()
+                return Result(errors=(f"{', '.join(required)}: there are no samples: {self._missing}",))
+            return Result(skipped=self._missing)
+        await self._queried.freshen()
         name, version, unit = self._metric
         found: dict[tuple[str, ...], dict[str, float]] = {}
         violations: list[str] = []
+        empty: list[str] = []
         for query in self._queries:
-            answer = self._queried.ask(query.text)
+            answer = await self._queried.ask(query.text)
+            if not answer and not query.requires_samples:
+                empty.append(f"GenericPrometheusQuery {name}: {query.name}: there are no samples")
             for sample in answer:
                 key = tuple(sample.labels.get(dimension, "") for dimension in self._dimensions)
-                found.setdefault(key, {})[query.name] = sample.value
+                figures = found.setdefault(key, {})
+                if query.name in figures:
+                    violations.append(
+                        f"{query.name}: there are {figures[query.name]:g} and {sample.value:g} for the same dimensions"
+                        ": name more of them, or aggregate"
+                    )
+                else:
+                    figures[query.name] = sample.value
             violations += query.violations([sample.value for sample in answer])
         items = tuple(
             DataItem(data=data, unit=unit, labels=dict(zip(self._dimensions, key, strict=True)))
@@ -110,11 +151,11 @@ class GenericPrometheusQuery:
         )
         text = PerfData(version=version, items=items).json()
         told = judged(violations, params, Summary(name=f"GenericPrometheusQuery {name}", text=text))
-        return msgspec.structs.replace(told, remarks=(*told.remarks, *unread))
+        return msgspec.structs.replace(told, remarks=(*told.remarks, *empty, *self._queried.remarks))
 
 
 class FixedQueries(abc.ABC):
-    """A measurement whose queries are always the same: scraped from `start` on, asked at `gather`."""
+    """A measurement whose queries are always the same: looked at from `start` on, asked at `gather`."""
 
     method = ""
     queries: tuple[str, ...] = ()
@@ -123,32 +164,29 @@ class FixedQueries(abc.ABC):
         self._identifier = identifier
         self._scene = scene
         self._queried: Queried | None = None
-        self._is_begun = False
+        self._missing = ""
 
     async def execute(self, params: Params) -> Result:
-        """`start` begins to scrape, `gather` tells the figures, and what is wrong with them."""
+        """`start` begins to look, `gather` tells the figures, and what is wrong with them."""
         return await params.chosen("action", {"start": self._start, "gather": self._gather})(params)
 
     @abc.abstractmethod
-    def _told(self, queried: Queried, params: Params) -> Result:
+    async def _told(self, queried: Queried, params: Params) -> Result:
         """What the answers come to."""
 
     async def _start(self, _: Params) -> Result:
-        self._is_begun = True
-        queried = Queried(self._scene, *self.queries)
-        if not await queried.begin():
-            return Result(skipped=UNAVAILABLE)
-        self._queried = queried
-        return DONE
+        self._queried = queried(self._scene, *self.queries)
+        self._missing = await self._queried.begin()
+        return Result(skipped=self._missing)
 
     async def _gather(self, params: Params) -> Result:
-        if not self._is_begun:
-            raise UsageError(f"{self.method} {self._identifier}: gather without a start before it")
         if self._queried is None:
-            return Result(skipped=UNAVAILABLE)
-        unread = await self._queried.freshen()
-        told = self._told(self._queried, params)
-        return msgspec.structs.replace(told, remarks=(*told.remarks, *unread))
+            raise UsageError(f"{self.method} {self._identifier}: gather without a start before it")
+        if self._missing:
+            return Result(skipped=self._missing)
+        await self._queried.freshen()
+        told = await self._told(self._queried, params)
+        return msgspec.structs.replace(told, remarks=(*told.remarks, *self._queried.remarks))
 
 
 class SchedulingThroughputPrometheus(FixedQueries):
@@ -157,8 +195,8 @@ class SchedulingThroughputPrometheus(FixedQueries):
     method = "SchedulingThroughputPrometheus"
     queries = (_BINDINGS,)
 
-    def _told(self, queried: Queried, params: Params) -> Result:
-        answer = queried.ask(_BINDINGS)
+    async def _told(self, queried: Queried, params: Params) -> Result:
+        answer = await queried.ask(_BINDINGS)
         if len(answer) != 1:
             return Result(errors=("scheduler throughput: nothing was bound, or too little time has passed to tell",))
         at_least, best = params.number("threshold", 0.0), answer[0].value

@@ -1,15 +1,22 @@
-"""SchedulingMetrics: how long a kube-scheduler says that it took, from its own histograms."""
+"""SchedulingMetrics: how long a kube-scheduler says that it took, from its own histograms.
+
+PrometheusSchedulingMetrics is the same, as long as no Prometheus server answers: pages tell exactly what queries guess.
+"""
 
 from collections.abc import Iterable, Mapping
+from itertools import accumulate, pairwise
 from typing import Final
 
-from kubedyno.clusterloader.measurements.measuring import DONE, Method, Result, Scene
+from kubedyno.clusterloader.measurements.measuring import DONE, Measurement, Method, Result, Scene
 from kubedyno.clusterloader.measurements.params import Params
+from kubedyno.clusterloader.measurements.queries import PROMETHEUS_PARAMS, FixedQueries
+from kubedyno.clusterloader.measurements.scraping import Queried, unavailable
 from kubedyno.clusterloader.reporting.components import EXTENSION_POINTS, SchedulingMetrics, quantiles
 from kubedyno.clusterloader.reporting.summaries import Summary
-from kubedyno.lab.scraping import Page
+from kubedyno.lab.scraping import FAR, Page
 from kubedyno.measure.histograms import Histogram, together
 from kubedyno.measure.histograms import Page as Figures
+from kubedyno.measure.promql import Vector
 
 _PROGRAM: Final = "kube-scheduler"
 _POINT: Final = "scheduler_framework_extension_point_duration_seconds"
@@ -29,10 +36,11 @@ Histograms = Mapping[str, Histogram]
 class MeasureScheduling:
     """Counts from `start` or `reset` to `gather`."""
 
-    def __init__(self, name: str, scene: Scene) -> None:
-        """`name` is that of the summary."""
+    def __init__(self, name: str, scene: Scene, *, far: str = FAR) -> None:
+        """`name` is that of the summary; `far` is told of a scheduler that cannot be asked from here."""
         self._name = name
         self._scene = scene
+        self._unavailable = _UNAVAILABLE if scene.scraper.is_near else far
         self._before: Histograms = {}
 
     async def execute(self, params: Params) -> Result:
@@ -40,7 +48,7 @@ class MeasureScheduling:
         action = params.chosen("action", {name: name for name in ("reset", "start", "gather")})
         pages = [page for page in await self._scene.scraper.pages() if page.program == _PROGRAM]
         if not pages:
-            return Result(skipped=_UNAVAILABLE)
+            return Result(skipped=self._unavailable)
         problems = tuple(f"{page.component}: {page.problem}" for page in pages if page.problem)
         if problems:
             return Result(errors=problems)
@@ -50,6 +58,32 @@ class MeasureScheduling:
             return DONE
         since = {name: one.since(self._before[name]) if name in self._before else one for name, one in now.items()}
         return Result(summaries=(Summary(name=self._name, text=told(since).json()),))
+
+
+class QueriedScheduling(FixedQueries):
+    """What a Prometheus server knows of the scheduler from `start` to `gather`."""
+
+    method = "PrometheusSchedulingMetrics"
+
+    async def _told(self, queried: Queried, params: Params) -> Result:
+        del params
+        counted: dict[str, Histogram] = {}
+        for name, metric, which in (
+            *((point, _POINT, f'{{extension_point="{point}"}}') for point in EXTENSION_POINTS),
+            *((field, metric, "") for field, metric in _OTHERS.items()),
+        ):
+            counted[name] = gained(await queried.ask(f"sum(increase({metric}_bucket{which}[%v])) by (le)"))
+        if not any(one.count for one in counted.values()):
+            return Result(skipped="no metrics of kube-scheduler are there for this time: let Prometheus scrape it")
+        return Result(summaries=(Summary(name=f"{self._identifier}_{self.method}", text=told(counted).json()),))
+
+
+def gained(buckets: Vector) -> Histogram:
+    """From cumulated counts by bound. They never fall: a bucket holds all that those before it hold."""
+    cumulated = {float(sample.labels["le"]): sample.value for sample in buckets if "le" in sample.labels}
+    bounds = tuple(sorted(cumulated))
+    sums = list(accumulate((cumulated[bound] for bound in bounds), max))
+    return Histogram(bounds, tuple(after - before for before, after in pairwise((0.0, *sums))))
 
 
 def histograms(pages: Iterable[Page]) -> Histograms:
@@ -76,7 +110,12 @@ def told(counted: Histograms) -> SchedulingMetrics:
 SCHEDULING_METRICS = Method(
     make=lambda _, scene: MeasureScheduling("SchedulingMetrics", scene), params=("action", "masterIP", "masterName")
 )
-PROMETHEUS_SCHEDULING_METRICS = Method(
-    make=lambda identifier, scene: MeasureScheduling(f"{identifier}_PrometheusSchedulingMetrics", scene),
-    params=("action", "enableViolations", "prometheusClient"),
-)
+
+
+def _by_queries_or_pages(identifier: str, scene: Scene) -> Measurement:
+    if scene.prometheus is not None:
+        return QueriedScheduling(identifier, scene)
+    return MeasureScheduling(f"{identifier}_{QueriedScheduling.method}", scene, far=unavailable(scene.scraper))
+
+
+PROMETHEUS_SCHEDULING_METRICS = Method(make=_by_queries_or_pages, params=PROMETHEUS_PARAMS)

@@ -13,6 +13,7 @@ from kubedyno.clusterloader.reporting.summaries import Summary
 from kubedyno.kit.clock import NS_PER_S
 from kubedyno.kit.errors import UsageError
 from kubedyno.kube.quantities import Quantity
+from kubedyno.lab.scraping import FAR
 from kubedyno.measure import host
 from kubedyno.measure.columns import SeriesRow
 
@@ -34,6 +35,8 @@ class ResourceUsageSummary:
         return await params.chosen("action", {"start": self._start, "gather": self._gather})(params)
 
     async def _start(self, params: Params) -> Result:
+        if not self._scene.scraper.is_near:
+            return Result(skipped=FAR)
         path = params.text("resourceConstraints", "")
         self._constraints = self._read(path) if path else {}
         if self._sampling is None:
@@ -41,6 +44,8 @@ class ResourceUsageSummary:
         return DONE
 
     async def _gather(self, _: Params) -> Result:
+        if not self._scene.scraper.is_near:
+            return Result(skipped=FAR)
         if self._sampling is None:
             raise UsageError(f"ResourceUsageSummary {self._identifier}: gather without a start before it")
         self._sampling.cancel()

@@ -1,14 +1,13 @@
 """Waits of one call: for running pods, for nodes, for objects of any kind with certain conditions."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from enum import Enum
 from typing import Final
 
 import msgspec
 
-from kubedyno.client.errors import Overdue
-from kubedyno.client.informer import Informer
-from kubedyno.clusterloader.measurements.following import follow
+from kubedyno.clusterloader.measurements.counting import awaited
 from kubedyno.clusterloader.measurements.measuring import DONE, Method, Result, Scene
 from kubedyno.clusterloader.measurements.params import SELECTOR_PARAMS, Params, Selector
 from kubedyno.clusterloader.measurements.pods import PodState, pod_state, why_waiting
@@ -16,31 +15,6 @@ from kubedyno.kit.errors import UsageError
 from kubedyno.kube import meta
 from kubedyno.kube.codec import Object
 from kubedyno.kube.resources import NODES, PODS, Resource
-
-
-async def _awaited(
-    scene: Scene,
-    resource: Resource,
-    selector: Selector,
-    reached: Callable[[Iterable[Object]], bool],
-    *,
-    timeout_s: float,
-    told: Callable[[Iterable[Object]], str],
-) -> str:
-    """Wait until what a selector means is as wanted; else what is to be said about it, after the timeout."""
-    follower = await follow(scene, resource, selector)
-    informer = follower.informer
-
-    def is_reached(known: Informer) -> bool:
-        return reached(known.items)
-
-    try:
-        await informer.wait_until(is_reached, timeout_s=timeout_s, what=resource.plural)
-    except Overdue:
-        return f"{told(list(informer.items))} after {timeout_s:g} s ({selector})"
-    finally:
-        await follower.stop()
-    return ""
 
 
 class WaitForRunningPods:
@@ -54,18 +28,17 @@ class WaitForRunningPods:
         """`desiredPodCount` of a selector within `timeout`; with `isFatal` the test ends when they do not come."""
         desired = params.whole("desiredPodCount")
 
-        def is_reached(pods: Iterable[Object]) -> bool:
-            states = Counter(map(pod_state, pods))
+        def is_reached(states: Counter[PodState]) -> bool:
             return states[PodState.READY] == desired and not states[PodState.COMING]
 
-        def told(pods: Iterable[Object]) -> str:
-            states = Counter(map(pod_state, pods))
+        def told(states: Counter[PodState], pods: Iterable[Object]) -> str:
             return f"{states[PodState.READY]} of {desired} pods run and are ready{why_waiting(pods)}"
 
-        problem = await _awaited(
+        problem = await awaited(
             self._scene,
             PODS,
             params.selector,
+            pod_state,
             is_reached,
             timeout_s=params.duration_s("timeout", "60s"),
             told=told,
@@ -86,43 +59,52 @@ class WaitForNodes:
         if least > most:
             raise UsageError(f"WaitForNodes: minDesiredNodeCount {least} is more than maxDesiredNodeCount {most}")
 
-        def told(nodes: Iterable[Object]) -> str:
-            return f"{sum(map(_is_ready, nodes))} nodes are ready, and {least} to {most} are wanted,"
+        def told(ready: Counter[bool], _: Iterable[Object]) -> str:
+            return f"{ready[True]} nodes are ready, and {least} to {most} are wanted,"
 
-        problem = await _awaited(
+        problem = await awaited(
             self._scene,
             NODES,
             params.selector,
-            lambda nodes: least <= sum(map(_is_ready, nodes)) <= most,
+            _is_ready,
+            lambda ready: least <= ready[True] <= most,
             timeout_s=params.duration_s("timeout", "30m"),
             told=told,
         )
         return Result(errors=(problem,)) if problem else DONE
 
 
+class _End(Enum):
+    """What has become of an object."""
+
+    GOOD = "good"
+    BAD = "bad"
+    NONE = "none"
+    """Nothing yet, or it is not looked at."""
+
+
 class _Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """What objects are waited for, and when it is enough."""
 
+    namespaces: frozenset[str] | None
+    """Those that are looked at; None: all."""
     successful: frozenset[tuple[str, str]]
     failed: frozenset[tuple[str, str]]
     least: int
     failed_at_most: int
 
-    def is_reached(self, objects: Iterable[Object]) -> bool:
-        """Whether enough have come to their end, and not too many to a bad one."""
-        good, bad = self.counted(objects)
-        return good + bad >= self.least and bad <= self.failed_at_most
+    def end_of(self, obj: Object) -> _End:
+        """By its conditions."""
+        if self.namespaces is not None and obj["metadata"].get("namespace") not in self.namespaces:
+            return _End.NONE
+        has = {(one.get("type"), one.get("status")) for one in obj.get("status", {}).get("conditions") or ()}
+        if has & self.successful:
+            return _End.GOOD
+        return _End.BAD if has & self.failed else _End.NONE
 
-    def counted(self, objects: Iterable[Object]) -> tuple[int, int]:
-        """How many are successful, and how many have failed."""
-        good = bad = 0
-        for obj in objects:
-            has = {(one.get("type"), one.get("status")) for one in obj.get("status", {}).get("conditions") or ()}
-            if has & self.successful:
-                good += 1
-            elif has & self.failed:
-                bad += 1
-        return good, bad
+    def is_reached(self, ends: Counter[_End]) -> bool:
+        """Whether enough have come to their end, and not too many to a bad one."""
+        return ends[_End.GOOD] + ends[_End.BAD] >= self.least and ends[_End.BAD] <= self.failed_at_most
 
 
 class WaitForGenericK8sObjects:
@@ -136,30 +118,25 @@ class WaitForGenericK8sObjects:
         """`minDesiredObjectCount` of a resource with a successful or failed condition within `timeout`."""
         resource = await self._resource(params)
         wanted = _Wanted(
+            namespaces=self._namespaces(params),
             successful=_conditions(params, "successfulConditions"),
             failed=_conditions(params, "failedConditions"),
             least=params.whole("minDesiredObjectCount"),
             failed_at_most=params.whole("maxFailedObjectCount", 0),
         )
-        namespaces = self._namespaces(params)
 
-        def meant(objects: Iterable[Object]) -> Iterable[Object]:
-            if namespaces is None:
-                return objects
-            return [obj for obj in objects if obj["metadata"].get("namespace") in namespaces]
-
-        def told(objects: Iterable[Object]) -> str:
-            good, bad = wanted.counted(meant(objects))
+        def told(ends: Counter[_End], _: Iterable[Object]) -> str:
             return (
-                f"{good} {resource.full_name} are successful and {bad} failed, where {wanted.least} are wanted, "
-                f"of which {wanted.failed_at_most} may have failed,"
+                f"{ends[_End.GOOD]} {resource.full_name} are successful and {ends[_End.BAD]} failed, where "
+                f"{wanted.least} are wanted, of which {wanted.failed_at_most} may have failed,"
             )
 
-        problem = await _awaited(
+        problem = await awaited(
             self._scene,
             resource,
             Selector(labels=params.text("labelSelector", "") or None),
-            lambda objects: wanted.is_reached(meant(objects)),
+            wanted.end_of,
+            wanted.is_reached,
             timeout_s=params.duration_s("timeout", "30m"),
             told=told,
         )

@@ -3,18 +3,17 @@
 It reads as ClusterLoader2's does, except that the suite's number of tests is right, where that one always says 0.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Final
 from xml.etree import ElementTree as ET
 
 import msgspec
 
+from kubedyno.kit.xmltext import for_xml
+
 FILE_NAME: Final = "junit.xml"
 
 _SUITE: Final = "ClusterLoaderV2"
-# Errors quote logs, which may hold what XML cannot, not even escaped: the colours of a terminal, for one.
-_NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NAMELESS: Final = "[without a name]"
 
 
@@ -56,12 +55,12 @@ def document(cases: Sequence[Case], *, duration_s: float) -> str:
     )
     for case in cases:
         element = ET.SubElement(
-            suite, "testcase", name=_cleaned(case.name), classname=_SUITE, time=f"{case.duration_s:.6f}"
+            suite, "testcase", name=for_xml(case.name), classname=_SUITE, time=f"{case.duration_s:.6f}"
         )
         if case.failures:
-            ET.SubElement(element, "failure", type="Failure").text = _cleaned(_listed(case.failures))
+            ET.SubElement(element, "failure", type="Failure").text = for_xml(_listed(case.failures))
         elif _is_skipped(case):
-            ET.SubElement(element, "skipped", message=_cleaned(case.skipped))
+            ET.SubElement(element, "skipped", message=for_xml(case.skipped))
     ET.indent(suite, "    ")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suite, encoding="unicode")}\n'
 
@@ -72,7 +71,3 @@ def _listed(failures: Sequence[str]) -> str:
 
 def _is_skipped(case: Case) -> bool:
     return bool(case.skipped) and not case.failures
-
-
-def _cleaned(text: str) -> str:
-    return _NOT_IN_XML.sub("\ufffd", text)

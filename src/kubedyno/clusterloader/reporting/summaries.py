@@ -6,6 +6,7 @@ file holds. One thing differs: two summaries of one name in one second are two f
 
 import itertools
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Final
@@ -24,8 +25,14 @@ class Summary(msgspec.Struct, frozen=True):
     """What a measurement leaves behind: one file."""
 
     name: str
-    text: str
+    text: str | bytes
+    """Bytes are for programs alone, as profiles are."""
     extension: str = "json"
+
+    @property
+    def shown(self) -> str:
+        """As a terminal shows it."""
+        return self.text if isinstance(self.text, str) else f"{len(self.text)} bytes\n"
 
 
 class Gathered(msgspec.Struct, frozen=True):
@@ -62,7 +69,19 @@ def write(
     return put(folder, next(name for name in names if not (folder / name).exists()), summary.text)
 
 
-def put(folder: Path, name: str, text: str) -> Path:
+def named(summaries: Iterable[Summary]) -> dict[str, str | bytes]:
+    """Their contents by `<summary>.<extension>`: names for whoever keeps those of one test alone."""
+    found: dict[str, str | bytes] = {}
+    for one in summaries:
+        names = (
+            _NOT_IN_NAMES.sub("-", f"{one.name}{f'.{number}' if number > 1 else ''}.{one.extension}")
+            for number in itertools.count(1)
+        )
+        found[next(name for name in names if name not in found)] = one.text
+    return found
+
+
+def put(folder: Path, name: str, text: str | bytes) -> Path:
     """Write a file of this name, in place of one that is there; the folder is made where it is missing."""
     path = folder / name
     try:
