@@ -34,6 +34,11 @@ def deciding() -> list[Result]:
     ]
 
 
+def cost_of_singles_s(nodes: int, jobs: int) -> float:
+    """Seconds of a cycle that places so many jobs of one GPU."""
+    return _cost_s(nodes, _singles(jobs))
+
+
 def _cost_s(nodes: int, jobs: list[Job]) -> float:
     """Seconds of a cycle that places all tasks of the jobs on so many empty nodes."""
     room = NodesRoom()
@@ -59,8 +64,8 @@ def _nodes(count: int) -> Iterator[tuple[str, Facts]]:
         yield f"n-{number}", facts_of({**node, "status": {"allocatable": amounts, "conditions": conditions}})
 
 
-def _singles() -> list[Job]:
-    return [_job(f"s-{number}", [_task(f"s-{number}", 1)]) for number in range(_SINGLES)]
+def _singles(count: int = _SINGLES) -> list[Job]:
+    return [_job(f"s-{number}", [_task(f"s-{number}", 1)]) for number in range(count)]
 
 
 def _gang() -> Job:

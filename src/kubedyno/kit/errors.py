@@ -6,7 +6,8 @@
     ├── EngineError           3   the engine or the environment failed
     │   ├── ProgramError          a program is missing, broken, or could not be built
     │   ├── ProcessFailure        a component exited, did not get healthy, or did not stop
-    │   └── ApiError              an API server refused or did not answer (client.errors)
+    │   ├── ApiError              an API server refused or did not answer (client.errors)
+    │   └── StoreError            a store of results refused or did not answer (results.publishing.places)
     ├── CheckFailed           1   a check or a threshold failed
     └── InvalidRun            4   it ran, but the instrument was the bottleneck
 

@@ -2,19 +2,27 @@
 
 import contextlib
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
 from kubedyno.kit.durable import exclusive_lock, write_atomic
 from kubedyno.kit.errors import EngineError
-from kubedyno.measure.columns import OBJECTS, SERIES, ObjectRow, SeriesRow
+from kubedyno.measure.columns import CLAIMS, OBJECTS, SERIES, ClaimRow, ObjectRow, SeriesRow
 from kubedyno.measure.records import RunRecord, TrialRecord, TrialSummary, Verdict
-from kubedyno.results import exports, tables
+from kubedyno.results import tables
+from kubedyno.results.ginkgo import ginkgo
+from kubedyno.results.junit import junit
+from kubedyno.results.kai_results import kai_results
+from kubedyno.results.log_lines import complaints
+from kubedyno.results.markdown import markdown
 from kubedyno.results.tables import Times
 
+SUMMARIES = "summaries"
+"""Folder of a trial's own files."""
 _PARTIAL = ".partial"
 
 
@@ -41,6 +49,8 @@ class RunFolder:
         *,
         objects: Iterable[Sequence[ObjectRow]],
         series: Iterable[Sequence[SeriesRow]],
+        claims: Sequence[ClaimRow] = (),
+        summaries: Mapping[str, str | bytes] = MappingProxyType({}),
         logs: Path | None,
     ) -> TrialSummary:
         """Write the folder of a trial, then say so in the journal."""
@@ -51,6 +61,11 @@ class RunFolder:
         tables.write_parquet(path / "objects.parquet", OBJECTS, times.along(objects))
         tables.write_parquet(path / "series.parquet", SERIES, series)
         times.write(path / "times.csv")
+        if claims:
+            tables.write_parquet(path / "claims.parquet", CLAIMS, [claims])
+        for file, text in summaries.items():
+            (path / SUMMARIES).mkdir(exist_ok=True)
+            write_atomic(path / SUMMARIES / file, text)
         if logs is not None and logs.is_dir():
             shutil.copytree(logs, path / "logs")
         write_atomic(path / "trial.json", _pretty(record))
@@ -140,9 +155,21 @@ def _journal(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _write_run(path: Path, run: RunRecord, trials: Sequence[TrialRecord]) -> None:
-    write_atomic(path / "report.json", msgspec.json.format(msgspec.json.encode(exports.ginkgo(run, trials))))
-    write_atomic(path / "junit.xml", exports.junit(run, trials))
+    folders = [path / summary.folder for summary in run.trials]
+    logs = {
+        place: complaints(folder / "logs")
+        for place, (folder, trial) in enumerate(zip(folders, trials, strict=True))
+        if trial.verdict not in {Verdict.PASSED, Verdict.NOT_APPLICABLE}
+    }
+    write_atomic(path / "report.json", _formatted(ginkgo(run, trials, logs)))
+    write_atomic(path / "kwok_scale_test.json", _formatted(kai_results(trials)))
+    write_atomic(path / "junit.xml", junit(run, trials))
+    write_atomic(path / "summary.md", markdown(run, trials))
     write_atomic(path / "run.json", _pretty(run))
+
+
+def _formatted(document: Any) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(document))
 
 
 def _pretty(record: msgspec.Struct) -> bytes:

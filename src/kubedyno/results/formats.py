@@ -1,23 +1,36 @@
-"""The formats of a run's and a submission's folder: JSON Schemas, columns, and the reference pages made of them."""
+"""Formats of the folders of runs and submissions and of stores: JSON Schemas, columns, and reference pages of them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from kubedyno.measure.columns import OBJECTS, SERIES, TIMES, Column
+from kubedyno.measure.columns import CLAIMS, OBJECTS, SERIES, TIMES, Column
 from kubedyno.measure.records import RunRecord, TrialRecord
 from kubedyno.model.samples import SampledFile
 from kubedyno.model.submissions import SubmittedFile
 from kubedyno.results import submission_times
+from kubedyno.results.comparison.history import Turns
+from kubedyno.results.publishing.manifest import Manifest
+from kubedyno.results.publishing.rows import Shard
 from kubedyno.workload.settings import Settings
 
 RECORDS: dict[str, type[msgspec.Struct]] = {"run.json": RunRecord, "trial.json": TrialRecord}
-TABLES: dict[str, tuple[Column, ...]] = {"objects.parquet": OBJECTS, "series.parquet": SERIES, "times.csv": TIMES}
+TABLES: dict[str, tuple[Column, ...]] = {
+    "objects.parquet": OBJECTS,
+    "series.parquet": SERIES,
+    "claims.parquet": CLAIMS,
+    "times.csv": TIMES,
+}
 SUBMISSION_RECORDS: dict[str, type[msgspec.Struct]] = {
     "submitted.json": SubmittedFile,
     "sampled.json": SampledFile,
     "settings.yaml": Settings,
+}
+STORE_RECORDS: dict[str, type[msgspec.Struct]] = {
+    "manifest.json": Manifest,
+    "index.json": Shard,
+    "regressions.json": Turns,
 }
 SUBMISSION_TABLES: dict[str, tuple[Column, ...]] = {"times.csv": submission_times.COLUMNS}
 
@@ -28,20 +41,33 @@ One invocation of `kubedyno run` is one run with one id and one folder; each sce
 
 ```
 <out>/<run-id>/
+  index.html      the page of the run, for people; it needs nothing but the files beside it
   run.json        the run: command, host, programs, trials, verdict
   report.json     the same as a Ginkgo JSON report, one spec per trial
   junit.xml       the same as JUnit XML, one test case per trial
+  summary.md      the same in Markdown, for a pull request
+  kwok_scale_test.json  the same as KAI's scale tests write it
   trials/<n>-<scenario>/
     trial.json       parameters, settings, measurements, checks, audit, verdict
     objects.parquet  one row per object and phase
     series.parquet   CPU and memory per component over time
+    claims.parquet   one row per claim of devices; where there were any
     times.csv        one line per workload
+    general.png      the main steps of workloads, drawn; detailed.png has all
+    summaries/       what the scenario itself wrote: of ClusterLoader2's configs the summary of each measurement
     logs/            the logs of the components
 ```
 
 While a run goes on its folder is called `<run-id>.partial` and holds `journal.jsonl`, to which every finished trial
 is appended; at the end it is renamed. A folder that was abandoned is finished with the verdict `crashed` by the next
 `run` into the same `--out`.
+
+The page tells of each trial its verdict and why; what went wrong, with the lines of logs that complain; curves of pods,
+throughput, waits, GPUs, processors and memory; measurements with bounds, percentiles and histograms; checks; a map of
+which workload sat where at each moment; a timeline of workloads and their evictions; audit and effective settings; and
+links to the raw data. On the map a cell is a device where a claim names it, else a pod: which GPUs other pods have, and
+how many, is in no table, nor are the labels of nodes. `kubedyno report DIR...` makes the page and the plots anew from
+a run's folder alone.
 
 This page is made from the definitions in the code (`scripts/docs`); a test fails when it is out of date. The JSON
 Schemas are in `docs/schemas/`.
@@ -67,10 +93,53 @@ This page is made from the definitions in the code (`scripts/docs`); a test fail
 Schemas are in `docs/schemas/`.
 """
 
+_STORE = """\
+# The store
+
+```sh
+./kubedyno publish runs/20261116-101135-2632ca --to s3://bucket/prefix     # or a folder; several at once
+./kubedyno publish runs/* --to results --commit abc123 --prune-older-than 90
+./kubedyno index rebuild --from s3://bucket/prefix
+```
+
+A store is a folder, or a bucket of S3 below a prefix. Endpoint, region and credentials come from the variables that
+AWS's own tools read: AWS_ENDPOINT_URL (or AWS_ENDPOINT_URL_S3) for servers other than Amazon's, AWS_REGION,
+AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN; on Amazon's machines the role of the machine.
+
+```
+Public/
+  manifest.json             which runs there are
+  index/<month>.json        what is searched and drawn, the runs that began in a month (UTC)
+  regressions.json          where figures changed their level; `kubedyno regressions --write` makes it
+  <run-id>/
+    report.json             the run as a Ginkgo JSON report
+    ...                     and everything else of its run folder
+```
+
+The manifest has the form that KAI's pipeline writes, so its dashboard reads our stores, and we read its: reports as
+Ginkgo's JSON, as `{metadata, results}`, and as `{status, tests}`. A report that cannot be read stays a run, marked as
+broken, with the reason.
+
+A run is in the store when it is in the manifest. Its files are written first, its report last of them, then its row of
+the index, then its entry of the manifest: whoever is stopped in between has published nothing, and may begin again. To
+publish a run again changes nothing. Many may publish at once: manifest and index are replaced on the condition that
+nobody else did since they were read (on S3 by conditional writes, in a folder by a lock), and tried again otherwise.
+
+`index rebuild` makes index and manifest anew from the reports that lie there; entries of the manifest are kept.
+`--prune-older-than` takes runs out of manifest and index, and then deletes their files.
+
+Files of a newer format than this version knows are left alone, and told.
+
+This page is made from the definitions in the code (`scripts/docs`); a test fails when it is out of date. The JSON
+Schemas are in `docs/schemas/`.
+"""
+
 
 def schemas() -> dict[str, dict[str, Any]]:
     """JSON Schema of each record, by file name."""
-    return {name: msgspec.json.schema(record) for name, record in {**RECORDS, **SUBMISSION_RECORDS}.items()}
+    return {
+        name: msgspec.json.schema(record) for name, record in {**RECORDS, **SUBMISSION_RECORDS, **STORE_RECORDS}.items()
+    }
 
 
 def reference_page() -> str:
@@ -81,6 +150,11 @@ def reference_page() -> str:
 def submission_page() -> str:
     """The reference page of the folder of a submission, in Markdown."""
     return _page(_SUBMISSION, SUBMISSION_RECORDS, SUBMISSION_TABLES)
+
+
+def store_page() -> str:
+    """The reference page of the store, in Markdown."""
+    return _page(_STORE, STORE_RECORDS, {})
 
 
 def _page(

@@ -4,7 +4,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubedyno.measure.columns import OBJECTS, SERIES, TIMES
+from kubedyno.measure.columns import CLAIMS, OBJECTS, SERIES, TIMES
 from kubedyno.results import formats
 from kubedyno.results.submission_times import COLUMNS
 
@@ -17,6 +17,7 @@ HINT = "out of date: run scripts/docs"
 def test_the_reference_pages_are_up_to_date() -> None:
     assert (DOCS / "run-folder.md").read_text() == formats.reference_page(), HINT
     assert (DOCS / "submission-folder.md").read_text() == formats.submission_page(), HINT
+    assert (DOCS / "store.md").read_text() == formats.store_page(), HINT
 
 
 def test_the_schemas_are_up_to_date() -> None:
@@ -26,8 +27,8 @@ def test_the_schemas_are_up_to_date() -> None:
 
 
 def test_the_pages_name_every_field_and_column() -> None:
-    page = formats.reference_page() + formats.submission_page()
-    for columns in (OBJECTS, SERIES, TIMES, COLUMNS):
+    page = formats.reference_page() + formats.submission_page() + formats.store_page()
+    for columns in (OBJECTS, SERIES, CLAIMS, TIMES, COLUMNS):
         for column in columns:
             assert f"| `{column.name}` | {column.type} | {column.description} |" in page
     for schema in formats.schemas().values():

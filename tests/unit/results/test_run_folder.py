@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from kubedyno.kit.errors import EngineError
-from kubedyno.measure.columns import ObjectRow, SeriesRow
+from kubedyno.measure.columns import ClaimRow, ObjectRow, SeriesRow
 from kubedyno.measure.records import RunRecord, TrialRecord, Verdict
 from kubedyno.results.folder import RunFolder, finish_abandoned, held
 
@@ -43,7 +43,11 @@ def test_a_run_is_partial_until_it_ends(tmp_path: Path, run: RunRecord, trial: T
     folder.begin(run)
     partial, final = out / f"{run.id}.partial", out / run.id
     assert files(partial) == {"journal.jsonl"}
-    folder.trial(trial(scenario="group/hello"), objects=[[ROW]], series=[], logs=logs)
+    claim = ClaimRow("u", "ns", "c", None, None, None, None, 0, 1, None, None, None)
+    summaries = {"Timer.json": "{}", "CPU.pprof": b"\x1f"}
+    folder.trial(
+        trial(scenario="group/hello"), objects=[[ROW]], series=[], claims=[claim], summaries=summaries, logs=logs
+    )
     folder.trial(trial(verdict=Verdict.FAILED, message="crowded"), objects=[], series=[], logs=tmp_path / "none")
     assert not final.exists()
     ended = msgspec.structs.replace(run, ended_at="later", verdict=Verdict.FAILED, exit_code=1)
@@ -52,17 +56,23 @@ def test_a_run_is_partial_until_it_ends(tmp_path: Path, run: RunRecord, trial: T
     assert files(final) == {
         "run.json",
         "report.json",
+        "kwok_scale_test.json",
         "junit.xml",
+        "summary.md",
         "trials/1-group-hello/trial.json",
         "trials/1-group-hello/objects.parquet",
         "trials/1-group-hello/series.parquet",
         "trials/1-group-hello/times.csv",
+        "trials/1-group-hello/claims.parquet",
+        "trials/1-group-hello/summaries/Timer.json",
+        "trials/1-group-hello/summaries/CPU.pprof",
         "trials/1-group-hello/logs/etcd.log",
         "trials/2-hello/trial.json",
         "trials/2-hello/objects.parquet",
         "trials/2-hello/series.parquet",
         "trials/2-hello/times.csv",
     }
+    assert (final / "trials/1-group-hello/summaries/CPU.pprof").read_bytes() == b"\x1f"
     whole = read(final)
     assert (whole.verdict, whole.exit_code, whole.ended_at) == (Verdict.FAILED, 1, "later")
     assert [(one.folder, one.verdict, one.message) for one in whole.trials] == [

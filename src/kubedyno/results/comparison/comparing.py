@@ -43,6 +43,14 @@ _OUTCOMES: Final = {
 """What it is when a figure rose, and when it fell."""
 
 
+REGRESSIONS: Final = frozenset({Outcome.SLOWER, Outcome.WORSE})
+
+
+def outcome_of(figure: Figure, share: float) -> Outcome:
+    """What a change means for a figure."""
+    return _OUTCOMES[figure.better][0 if share > 0 else 1] if share else Outcome.SAME
+
+
 class Trial(msgspec.Struct, frozen=True):
     """A trial, and the run that it is of."""
 
@@ -135,9 +143,7 @@ def _judged(
 ) -> Compared:
     first, second = groups
     found = change(first, second, seed=crc32(repr(figure).encode()))
-    outcome = Outcome.SAME
-    if is_change and found.share:
-        outcome = _OUTCOMES[figure.better][0 if found.share > 0 else 1]
+    outcome = outcome_of(figure, found.share) if is_change else Outcome.SAME
     within = spread(first, second)
     visible = least_visible(within, len(first), len(second), alone) if within is not None else None
     needed = None
@@ -152,7 +158,7 @@ def _judged(
         chance=chance,
         least_visible=visible,
         repeats_needed=needed,
-        regressed=outcome in {Outcome.SLOWER, Outcome.WORSE} and abs(found.share) > threshold,
+        regressed=outcome in REGRESSIONS and abs(found.share) > threshold,
     )
 
 

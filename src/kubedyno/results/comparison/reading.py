@@ -2,17 +2,14 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, TypeVar
-
-import msgspec
+from typing import Final
 
 from kubedyno.kit.errors import UsageError
 from kubedyno.kit.nearest import suggestion
-from kubedyno.measure.records import FORMAT, RunRecord, TrialRecord
 from kubedyno.results.comparison.comparing import Trial
+from kubedyno.results.records_read import read_run
 
 _SUBJECT_MARK: Final = "@"
-Record = TypeVar("Record", RunRecord, TrialRecord)
 
 
 def read_set(reference: str) -> tuple[Trial, ...]:
@@ -46,27 +43,5 @@ def _runs(path: Path) -> Iterator[Path]:
 
 
 def _trials(folder: Path) -> Iterator[Trial]:
-    run = _read(folder / "run.json", RunRecord)
-    for summary in run.trials:
-        yield Trial(run, _read(folder / summary.folder / "trial.json", TrialRecord))
-
-
-class _Version(msgspec.Struct):
-    format: int
-
-
-def _read(path: Path, kind: type[Record]) -> Record:
-    try:
-        data = path.read_bytes()
-        version = msgspec.json.decode(data, type=_Version).format
-        if version > FORMAT:
-            raise UsageError(
-                f"{path} has format {version}, and this kubedyno reads up to {FORMAT}: use the one that wrote it"
-            )
-        return msgspec.json.decode(data, type=kind)
-    except FileNotFoundError as error:
-        raise UsageError(f"{path} is missing: the run folder is incomplete; copy it whole") from error
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
-    except msgspec.MsgspecError as error:
-        raise UsageError(f"{path} is no record of a run: {error}") from error
+    run, trials = read_run(folder)
+    return (Trial(run, trial) for trial in trials)
