@@ -1,4 +1,4 @@
-"""The charts of trials: pods bound over time, how long each waited, how busy the GPUs and the processors were."""
+"""The charts of trials: pods over time, how long pods and claims waited, how busy devices and components were."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -11,8 +11,17 @@ from kubedyno.report.run_reading import TrialRead
 _COMPONENTS: Final = 6
 """So many components have a curve of their own: those that used most."""
 _WHOLE: Final = 100.0
+_SINCE: Final = "seconds since the first pod was created"
 
-_SHARES: Final = (("gpu_utilisation", "GPUs in use"), ("gpu_fragmentation", "free GPUs that are scattered"))
+_MIB: Final = 1024.0**2
+_PHASES: Final = ("created", "scheduled", "running", "ready", "succeeded", "failed", "evicted")
+"""Phases of pods that are counted."""
+
+_SHARES: Final = (
+    ("gpu_utilisation", "GPUs in use"),
+    ("gpu_fragmentation", "free GPUs that are scattered"),
+    ("fair_share_error", "GPUs shared unfairly"),
+)
 """Series that are shares of one, and their titles."""
 
 
@@ -21,9 +30,16 @@ def charts(trials: Sequence[TrialRead]) -> list[Chart]:
     return [
         Chart(
             title="Pods bound",
-            x_label="seconds since the first pod was created",
+            x_label=_SINCE,
             y_label="pods",
             curves=tuple(Curve(_name(trial, trials), _bound(trial)) for trial in trials),
+            stepped=True,
+        ),
+        Chart(
+            title="Throughput",
+            x_label=_SINCE,
+            y_label="pods bound a second",
+            curves=tuple(Curve(_name(trial, trials), _values(trial, "bound_per_s")) for trial in trials),
             stepped=True,
         ),
         Chart(
@@ -33,12 +49,26 @@ def charts(trials: Sequence[TrialRead]) -> list[Chart]:
             curves=tuple(Curve(_name(trial, trials), _waits(trial)) for trial in trials),
             stepped=True,
         ),
+        Chart(
+            title="Wait of claims",
+            x_label="seconds from creation to allocation",
+            y_label="% of claims waited no longer",
+            curves=tuple(Curve(_name(trial, trials), _claim_waits(trial)) for trial in trials),
+            stepped=True,
+        ),
+        Chart(
+            title="Devices allocated",
+            x_label=_SINCE,
+            y_label="devices",
+            curves=tuple(Curve(_name(trial, trials), _devices(trial)) for trial in trials),
+            stepped=True,
+        ),
         *(
             Chart(
                 title=title,
-                x_label="seconds since the first pod was created",
+                x_label=_SINCE,
                 y_label="%",
-                curves=tuple(Curve(_name(trial, trials), _share(trial, series)) for trial in trials),
+                curves=tuple(Curve(_name(trial, trials), _values(trial, series, factor=_WHOLE)) for trial in trials),
                 stepped=True,
             )
             for series, title in _SHARES
@@ -56,9 +86,44 @@ def processors(trial: TrialRead) -> Chart:
     busiest = sorted(cores, key=lambda name: -sum(value for _, value in cores[name]))[:_COMPONENTS]
     return Chart(
         title="CPU by component",
-        x_label="seconds since the first pod was created",
+        x_label=_SINCE,
         y_label="cores",
         curves=tuple(Curve(name, cores[name]) for name in busiest),
+    )
+
+
+def memory(trial: TrialRead) -> Chart:
+    """The memory that each component of a trial held, those that held most."""
+    begun_ns = _begun_ns(trial)
+    held = {
+        component: [((at_ns - begun_ns) / NS_PER_S, value / _MIB) for at_ns, value in points if at_ns >= begun_ns]
+        for (series, component), points in trial.series.items()
+        if series == "memory_bytes"
+    }
+    largest = sorted(held, key=lambda name: -max((value for _, value in held[name]), default=0.0))[:_COMPONENTS]
+    return Chart(
+        title="Memory by component",
+        x_label=_SINCE,
+        y_label="MiB resident",
+        curves=tuple(Curve(name, held[name]) for name in largest),
+    )
+
+
+def phases(trial: TrialRead) -> Chart:
+    """How many pods had reached each phase."""
+    begun_ns = _begun_ns(trial)
+    reached = {phase: sorted(trial.pods(phase).values()) for phase in _PHASES}
+    last_s = (max((times[-1] for times in reached.values() if times), default=begun_ns) - begun_ns) / NS_PER_S
+    return Chart(
+        title="Pods by phase",
+        x_label=_SINCE,
+        y_label="pods that reached it",
+        curves=tuple(
+            Curve(phase, [*_counted(times, begun_ns), (last_s, float(len(times)))])
+            for phase, times in reached.items()
+            if times
+        ),
+        stepped=True,
     )
 
 
@@ -78,21 +143,47 @@ def _begun_ns(trial: TrialRead) -> int:
 
 
 def _bound(trial: TrialRead) -> list[tuple[float, float]]:
-    begun_ns = _begun_ns(trial)
-    times = sorted((at_ns - begun_ns) / NS_PER_S for at_ns in trial.pods("scheduled").values())
-    return [(0.0, 0.0), *((at_s, float(count)) for count, at_s in enumerate(times, 1))] if times else []
+    times = sorted(trial.pods("scheduled").values())
+    return _counted(times, _begun_ns(trial)) if times else []
+
+
+def _counted(times: Sequence[int], begun_ns: int) -> list[tuple[float, float]]:
+    """How many of these moments, in order, have come."""
+    counted = (((at_ns - begun_ns) / NS_PER_S, float(count)) for count, at_ns in enumerate(times, 1))
+    return [(0.0, 0.0), *counted]
 
 
 def _waits(trial: TrialRead) -> list[tuple[float, float]]:
     created, bound = trial.pods("created"), trial.pods("scheduled")
-    waits = sorted((bound[uid] - created[uid]) / NS_PER_S for uid in bound if uid in created)
+    return _cumulated([(bound[uid] - created[uid]) / NS_PER_S for uid in bound if uid in created])
+
+
+def _claim_waits(trial: TrialRead) -> list[tuple[float, float]]:
+    return _cumulated(
+        [(claim.allocated_ns - claim.created_ns) / NS_PER_S for claim in trial.claims if claim.allocated_ns is not None]
+    )
+
+
+def _cumulated(samples: Sequence[float]) -> list[tuple[float, float]]:
+    """Of each wait the percentage of those that were no longer."""
+    waits = sorted(samples)
     return [(0.0, 0.0), *((wait_s, _WHOLE * count / len(waits)) for count, wait_s in enumerate(waits, 1))]
 
 
-def _share(trial: TrialRead, series: str) -> list[tuple[float, float]]:
+def _devices(trial: TrialRead) -> list[tuple[float, float]]:
+    """Of all drivers together."""
+    begun_ns = _begun_ns(trial)
+    found: dict[int, float] = {}
+    for (name, _), points in trial.series.items():
+        for at_ns, value in points if name == "devices_allocated" else ():
+            found[at_ns] = found.get(at_ns, 0.0) + value
+    return [((at_ns - begun_ns) / NS_PER_S, value) for at_ns, value in found.items() if at_ns >= begun_ns]
+
+
+def _values(trial: TrialRead, series: str, *, factor: float = 1.0) -> list[tuple[float, float]]:
     begun_ns = _begun_ns(trial)
     points = next((points for (name, _), points in trial.series.items() if name == series), [])
-    return [((at_ns - begun_ns) / NS_PER_S, _WHOLE * value) for at_ns, value in points if at_ns >= begun_ns]
+    return [((at_ns - begun_ns) / NS_PER_S, factor * value) for at_ns, value in points if at_ns >= begun_ns]
 
 
 def _cores(points: Sequence[tuple[int, float]], begun_ns: int) -> list[tuple[float, float]]:

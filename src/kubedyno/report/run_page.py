@@ -6,8 +6,22 @@ from pathlib import Path
 from typing import Final
 
 from kubedyno.kit.durable import write_atomic
-from kubedyno.measure.records import RunRecord, TrialRecord, Verdict
-from kubedyno.report import charts, run_curves, run_tables, sweep_section, trial_pictures
+from kubedyno.measure.records import Measurement, RunRecord, TrialRecord, Verdict
+from kubedyno.report import (
+    charts,
+    downloads,
+    failure_section,
+    gang_timeline,
+    histograms,
+    placement_map,
+    run_curves,
+    run_summaries,
+    run_tables,
+    sweep_section,
+    trial_pictures,
+)
+from kubedyno.report.gang_ways import gang_ways
+from kubedyno.report.placement import placement
 from kubedyno.report.run_reading import RunRead, TrialRead, read
 
 PAGE: Final = "index.html"
@@ -25,7 +39,7 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin: 2.5rem 0 .4rem; }
 h3 { font-size: 1rem; margin: 1.4rem 0 .3rem; }
 .verdict { padding: .1rem .6rem; border: 1px solid currentColor; border-radius: 1rem; font-size: .85rem; }
 .passed, .yes { color: var(--good); } .failed, .error, .crashed, .interrupted, .no { color: var(--bad); }
-.invalid, .suspect, .not-applicable { color: var(--doubt); }
+.invalid, .suspect, .not-applicable, .skipped { color: var(--doubt); }
 .told { border-left: 4px solid currentColor; padding: .3rem .8rem; background: var(--box); }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .4rem 0; }
@@ -41,14 +55,31 @@ svg text { fill: var(--pale); font-size: 11px; } svg .y { text-anchor: end; } sv
 svg .curve { fill: none; stroke-width: 1.8; }
 .c0 { stroke: var(--c0); } .c1 { stroke: var(--c1); } .c2 { stroke: var(--c2); } .c3 { stroke: var(--c3); }
 .c4 { stroke: var(--c4); } .c5 { stroke: var(--c5); }
-.key { margin-right: 1rem; font-size: .85rem; } .key::before { content: ""; display: inline-block; width: .9rem;
+.key { display: inline-block; margin-right: 1rem; font-size: .85rem; white-space: nowrap; }
+.key::before { content: ""; display: inline-block; width: .9rem;
   height: .2rem; margin-right: .35rem; vertical-align: middle; background: currentColor; }
 .k0::before { background: var(--c0); } .k1::before { background: var(--c1); } .k2::before { background: var(--c2); }
 .k3::before { background: var(--c3); } .k4::before { background: var(--c4); } .k5::before { background: var(--c5); }
 #sweep table { font-size: .87rem; } #sweep td:not(.text), #sweep td .key, .whole { white-space: nowrap; }
 #sweep th, #sweep td { padding: .2rem .5rem; } small { color: var(--pale); }
+.charts.few { grid-template-columns: repeat(auto-fill, minmax(340px, 1fr)); }
 .charts.broad { grid-template-columns: repeat(auto-fit, minmax(480px, 1fr)); }
 img { max-width: 100%; } details { margin: .6rem 0; } summary { cursor: pointer; color: var(--pale); }
+pre { background: var(--box); padding: .6rem .8rem; overflow: auto; max-height: 24rem; font-size: .8rem; }
+.wrong { border-left: 4px solid var(--bad); padding: 0 .8rem; margin: 1rem 0; } .wrong h3 { margin-top: 0; }
+svg .bars { fill: var(--c0); } svg .percentile { stroke: var(--c1); stroke-width: 1.5; fill: none; }
+svg .band { fill: var(--c1); opacity: .25; } a { color: var(--c0); }
+.timeline { overflow-x: auto; } .timeline svg { min-width: 700px; }
+.timeline .waiting { fill: var(--c5); } .timeline .partly { fill: var(--c4); } .timeline .whole { fill: var(--c0); }
+.timeline path.evicted { stroke: var(--bad); stroke-width: 2; filter: drop-shadow(0 0 1px var(--ground))
+  drop-shadow(0 0 1px var(--ground)); } .timeline span.evicted { color: var(--bad); }
+.lane.waiting::before { background: var(--c5); height: .12rem; } .lane.partly::before { background: var(--c4);
+  height: .35rem; } .lane.whole::before { background: var(--c0); height: .7rem; }
+.map canvas { width: 100%; aspect-ratio: 1 / .62; background: var(--box); border-radius: 6px; cursor: crosshair;
+  touch-action: pan-y; display: block; } .map canvas:focus-visible { outline: 2px solid var(--c0); }
+.controls { display: flex; flex-wrap: wrap; gap: .6rem; align-items: center; margin: .4rem 0; }
+.controls button, .controls input { font: inherit; } .controls output { min-width: 6rem; }
+.about { min-height: 1.5em; color: var(--pale); overflow-wrap: anywhere; }
 code { background: var(--box); padding: .1rem .3rem; border-radius: 3px; overflow-wrap: anywhere; }
 """
 
@@ -56,15 +87,17 @@ code { background: var(--box); padding: .1rem .3rem; border-radius: 3px; overflo
 def write(folder: Path) -> Path:
     """Draw the pictures of the trials of a run folder and write its page; where the page is."""
     run = read(folder)
-    pictures = {trial.number: trial_pictures.write(trial) for trial in run.trials}
+    for trial in run.trials:
+        trial_pictures.write(trial)
     path = folder / PAGE
-    write_atomic(path, page(run, pictures))
+    write_atomic(path, page(run))
     return path
 
 
-def page(run: RunRead, pictures: dict[int, tuple[Path, ...]]) -> str:
-    """The page; pictures of trials are linked by their paths within the folder."""
+def page(run: RunRead) -> str:
+    """The page; files of the run's folder are linked by their paths within it."""
     record = run.record
+    maps = _maps(run.trials)
     return "\n".join(
         [
             "<!DOCTYPE html>",
@@ -76,11 +109,14 @@ def page(run: RunRead, pictures: dict[int, tuple[Path, ...]]) -> str:
             run_tables.trials(run.trials),
             sweep_section.section([trial.record for trial in run.trials], record.host),
             *_compared(run.trials),
-            *(part for trial in run.trials for part in _trial(run, trial, pictures.get(trial.number, ()))),
+            *(part for trial in run.trials for part in _trial(run, trial, maps[trial.number])),
             "<h2>How it was made</h2>",
             f"<p><code>{escape(' '.join(record.command))}</code></p>",
             run_tables.host(record),
-            "</main></body></html>\n",
+            downloads.section(downloads.found(run.folder, run.folder, downloads.OF_RUNS)),
+            "</main>",
+            placement_map.script() if 'class="map"' in "".join(maps.values()) else "",
+            "</body></html>\n",
         ]
     )
 
@@ -106,28 +142,51 @@ def _compared(trials: Sequence[TrialRead]) -> Iterable[str]:
             yield _drawn(run_curves.charts(several))
 
 
-def _trial(run: RunRead, trial: TrialRead, pictures: Sequence[Path]) -> Iterable[str]:
+def _maps(trials: Sequence[TrialRead]) -> dict[int, str]:
+    """The map of each trial, by its number; the page has room for so many cells."""
+    room = placement_map.MOST_CELLS
+    made = {}
+    for trial in trials:
+        placed = placement(trial)
+        if len(placed.cells) <= room:
+            room -= len(placed.cells)
+            made[trial.number] = placement_map.section(placed, trial=trial.number)
+        else:
+            made[trial.number] = placement_map.left_out(placed)
+    return made
+
+
+def _trial(run: RunRead, trial: TrialRead, placed: str) -> Iterable[str]:
     record = trial.record
     yield f'<section id="trial-{trial.number}">'
     yield f"<h2>{escape(trial.title)} {_badge(record.verdict)}</h2>"
     yield f"<p>{escape(record.description)}</p>"
     if record.message:
         yield f'<p class="told {_css(record.verdict)}">{escape(record.message)}</p>'
-    yield _drawn([*run_curves.charts([trial]), run_curves.processors(trial)])
+    yield failure_section.of_trial(record, trial.folder / "logs")
+    courses = (run_curves.phases(trial), run_curves.processors(trial), run_curves.memory(trial))
+    yield _drawn([*run_curves.charts([trial]), *courses])
     yield run_tables.measurements("Measurements", record.measurements)
+    yield run_tables.measurements("Quality", record.quality)
+    yield _bars([*record.measurements, *record.quality])
     yield run_tables.cases(record)
     yield run_tables.checks(record)
+    yield placed
+    yield gang_timeline.section(gang_ways(trial))
+    yield run_summaries.section(run.folder, trial.summaries)
     yield run_tables.violations(record)
     yield run_tables.findings(record)
     yield run_tables.communications(record)
-    yield run_tables.measurements("Quality", record.quality)
     yield run_tables.audit(record)
     yield run_tables.parameters(record)
     yield run_tables.settings(record)
-    for picture in pictures:
-        where = escape(picture.relative_to(run.folder).as_posix())
-        yield f'<p><a href="{where}">{where}</a></p>'
+    yield downloads.section(downloads.found(run.folder, trial.folder, downloads.OF_TRIALS))
     yield "</section>"
+
+
+def _bars(measured: Iterable[Measurement]) -> str:
+    drawn = "".join(histograms.svg(one) for one in histograms.histograms(measured))
+    return f'<div class="charts few">{drawn}</div>' if drawn else ""
 
 
 def _drawn(made: Iterable[charts.Chart]) -> str:

@@ -1,16 +1,36 @@
-"""A run folder, read for its page: the records, and of each trial the times of its pods and its series."""
+"""A run folder, read for its page: the records, and of each trial the times of its pods, its series and files."""
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from kubedyno.kit.errors import UsageError
 from kubedyno.measure.records import RunRecord, TrialRecord
 from kubedyno.results import tables
+from kubedyno.results.belonging import Belonging
+from kubedyno.results.folder import SUMMARIES
+from kubedyno.results.records_read import read_run
 
-_MARKS: Final = ("workload", "uid", "role", "phase", "arrival_ns", "lower_ns", "upper_ns")
+_MAGIC: Final = b"PAR1"
+"""What a whole table ends with."""
+_MARKS: Final = (
+    "workload",
+    "uid",
+    "role",
+    "phase",
+    "arrival_ns",
+    "lower_ns",
+    "upper_ns",
+    "node",
+    "name",
+    "namespace",
+    "owner",
+)
+_CLAIMS: Final = ("created_ns", "allocated_ns", "namespace", "pod", "devices")
+_OWNING: Final = ("uid", "role", "owner", "namespace", "name")
 
 
 class Mark(msgspec.Struct, frozen=True, gc=False):
@@ -22,6 +42,21 @@ class Mark(msgspec.Struct, frozen=True, gc=False):
     at_ns: int
     lower_ns: int
     upper_ns: int
+    node: str | None = None
+    """The node that it is bound to."""
+    title: str = ""
+    """`namespace/name`."""
+
+
+class Claim(msgspec.Struct, frozen=True, gc=False):
+    """A claim of devices; ns since the epoch, None: never."""
+
+    created_ns: int
+    allocated_ns: int | None
+    pod: str | None = None
+    """`namespace/name` of the first pod that was allowed to use it."""
+    devices: tuple[str, ...] = ()
+    """`pool/device` of each."""
 
 
 class TrialRead(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +69,10 @@ class TrialRead(msgspec.Struct, frozen=True, kw_only=True):
     """What was seen of the objects of each workload, in the order of arrival."""
     series: dict[tuple[str, str], list[tuple[int, float]]]
     """(series, component): times in ns and values."""
+    claims: tuple[Claim, ...] = ()
+    """In the order of their creation."""
+    summaries: tuple[Path, ...] = ()
+    """Files of the scenario's own."""
 
     @property
     def title(self) -> str:
@@ -59,32 +98,79 @@ class RunRead(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(folder: Path) -> RunRead:
-    """The run in a folder; UsageError when it is none."""
-    try:
-        record = msgspec.json.decode((folder / "run.json").read_bytes(), type=RunRecord)
-    except (OSError, msgspec.MsgspecError) as error:
-        raise UsageError(f"{folder} is no folder of a run: {error}") from error
+    """The run in a folder; a UsageError says what is wrong with it."""
+    record, records = read_run(folder)
     trials = tuple(
-        _trial(number, folder / summary.folder) for number, summary in enumerate(record.trials, 1) if summary.folder
+        _trial(number, folder / summary.folder, trial)
+        for number, (summary, trial) in enumerate(zip(record.trials, records, strict=True), 1)
     )
     return RunRead(folder=folder, record=record, trials=trials)
 
 
-def _trial(number: int, folder: Path) -> TrialRead:
-    record = msgspec.json.decode((folder / "trial.json").read_bytes(), type=TrialRecord)
-    objects = tables.read_parquet(folder / "objects.parquet", _MARKS)
-    workloads: dict[str, list[Mark]] = {}
-    for workload, uid, role, phase, at_ns, lower_ns, upper_ns in zip(*(objects[name] for name in _MARKS), strict=True):
-        if workload is not None:
-            # Without a lower bound nothing is known but when the news arrived.
-            workloads.setdefault(workload, []).append(Mark(uid, role, phase, at_ns, lower_ns or at_ns, upper_ns))
-    table = tables.read_parquet(folder / "series.parquet", ("time_ns", "series", "component", "value"))
+def _trial(number: int, folder: Path, record: TrialRecord) -> TrialRead:
+    objects = _table(folder / "objects.parquet", tuple(dict.fromkeys((*_MARKS, *_OWNING))))
+    table = _table(folder / "series.parquet", ("time_ns", "series", "component", "value"))
     return TrialRead(
         number=number,
         folder=folder,
         record=record,
-        workloads=workloads,
+        workloads=_workloads(objects),
         series=_series(zip(table["time_ns"], table["series"], table["component"], table["value"], strict=True)),
+        claims=_claims(folder / "claims.parquet"),
+        summaries=tuple(sorted((folder / SUMMARIES).glob("*"))),
+    )
+
+
+def _table(path: Path, columns: Sequence[str]) -> dict[str, list[Any]]:
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - len(_MAGIC)))
+            is_whole = file.read() == _MAGIC
+    except FileNotFoundError as error:
+        raise UsageError(f"{path} is missing: the run folder is incomplete; copy it whole") from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+    if not is_whole:
+        raise UsageError(f"{path} is cut off: the run folder is incomplete; copy it whole")
+    return tables.read_parquet(path, columns)
+
+
+def _workloads(objects: Mapping[str, list[Any]]) -> dict[str, list[Mark]]:
+    belonging = Belonging()
+    of_pods: dict[str, str] = {}
+    for known, uid, role, *owning in zip(objects["workload"], *(objects[name] for name in _OWNING), strict=True):
+        if known is None:
+            belonging.note(uid, role, *owning)
+        elif role == "pod":
+            of_pods[uid] = known
+    workloads: dict[str, list[Mark]] = {}
+    for said, uid, role, phase, at_ns, lower_ns, upper_ns, node, name, namespace, owner in zip(
+        *(objects[column] for column in _MARKS), strict=True
+    ):
+        # Of some schedulers' evictions only an event tells, and it names the pod.
+        about = owner if role == "event" and phase == "evicted" else uid
+        workload = said if said is not None else of_pods.get(about) or belonging.of(about)
+        if workload is not None:
+            # Without a lower bound nothing is known but when the news arrived.
+            workloads.setdefault(workload, []).append(
+                Mark(uid, role, phase, at_ns, lower_ns or at_ns, upper_ns, node, f"{namespace}/{name}")
+            )
+    return workloads
+
+
+def _claims(path: Path) -> tuple[Claim, ...]:
+    if not path.exists():
+        return ()
+    table = _table(path, _CLAIMS)
+    return tuple(
+        Claim(
+            created_ns,
+            allocated_ns,
+            None if pod is None else f"{namespace}/{pod}",
+            tuple(devices.split(",")) if devices else (),
+        )
+        for created_ns, allocated_ns, namespace, pod, devices in zip(*(table[name] for name in _CLAIMS), strict=True)
     )
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Final
 
-from kubedyno.measure.records import Case, Communication, Measurement, RunRecord, TrialRecord
+from kubedyno.measure.records import Case, Check, Communication, Measurement, RunRecord, TrialRecord
 from kubedyno.model.settings import Evidence
-from kubedyno.report.markup import line
+from kubedyno.report.markup import line, number
 from kubedyno.report.run_reading import TrialRead
 
 _PERCENTS: Final = (50.0, 90.0, 99.0)
@@ -16,8 +16,6 @@ _CONFIRMED: Final = {
     Evidence.ARGV: "command line only, unconfirmed",
 }
 _GIB: Final = 1024**3
-_LARGE: Final = 10_000
-"""From here on decimals say nothing."""
 
 
 def trials(made: Sequence[TrialRead]) -> str:
@@ -50,7 +48,7 @@ def side_by_side(made: Sequence[TrialRead]) -> str:
         for trial in made:
             known = (*trial.record.measurements, *trial.record.quality)
             found = next((one for one in known if one.name == name), None)
-            cells.append("" if found is None else _number(found.value))
+            cells.append("" if found is None else number(found.value))
         rows.append((escape(name), escape(unit), *cells))
     heads = (f"{escape(trial.record.subject)}, trial {trial.number}" for trial in made)
     return _table("Values; of several samples their median", ("", "unit", *heads), rows, texts=2)
@@ -62,8 +60,8 @@ def measurements(title: str, made: Sequence[Measurement]) -> str:
         (
             escape(one.name),
             escape(one.unit),
-            _number(one.value),
-            f"{_number(one.lower)} to {_number(one.upper)}",
+            number(one.value),
+            f"{number(one.lower)} to {number(one.upper)}",
             *(_percentile(one, percent) for percent in _PERCENTS),
             f"{len(one.samples):,}",
         )
@@ -80,11 +78,16 @@ def checks(record: TrialRecord) -> str:
     if not record.checks:
         return ""
     lines = (
-        f'<li><span class="{"yes" if check.passed else "no"}">{"held" if check.passed else "did not hold"}</span> '
-        f"{escape(check.name)}{f': {escape(check.detail)}' if check.detail else ''}</li>"
+        f"<li>{_held(check)} {escape(check.name)}{f': {escape(check.detail)}' if check.detail else ''}</li>"
         for check in record.checks
     )
     return _headed("Checks", f'<ul class="checks">{"".join(lines)}</ul>')
+
+
+def _held(check: Check) -> str:
+    if check.skipped:
+        return '<span class="skipped">skipped</span>'
+    return f'<span class="{"yes" if check.passed else "no"}">{"held" if check.passed else "did not hold"}</span>'
 
 
 def cases(record: TrialRecord) -> str:
@@ -135,7 +138,7 @@ def _milliseconds(one: Communication, percent: float) -> str:
     found = next((known for known in one.latency if known.percent == percent), None)
     if found is None:
         return ""
-    value, lower, upper = (_number(seconds * 1000) for seconds in (found.value, found.lower, found.upper))
+    value, lower, upper = (number(seconds * 1000) for seconds in (found.value, found.lower, found.upper))
     return f"{value} ({lower} to {upper})"
 
 
@@ -162,9 +165,9 @@ def audit(record: TrialRecord) -> str:
     rows = [
         (
             escape(seen.name),
-            _number(seen.value),
+            number(seen.value),
             escape(seen.unit),
-            "" if seen.limit is None else _number(seen.limit),
+            "" if seen.limit is None else number(seen.limit),
             "" if seen.acceptable else "above its limit",
         )
         for seen in record.audit
@@ -224,12 +227,7 @@ def _percentile(one: Measurement, percent: float) -> str:
     found = next((known for known in one.percentiles if known.percent == percent), None)
     if found is None:
         return ""
-    return f"{_number(found.value)} ({_number(found.lower)} to {_number(found.upper)})"
-
-
-def _number(value: float) -> str:
-    """Four digits are more than any of them is good for."""
-    return f"{value:,.0f}" if abs(value) >= _LARGE or value == int(value) else f"{value:.4g}"
+    return f"{number(found.value)} ({number(found.lower)} to {number(found.upper)})"
 
 
 def _headed(title: str, body: str) -> str:
