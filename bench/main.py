@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import client_create
 import clusterloading
+import comparing
+import dashboarding
 import deciding
 import embedded_calls
 import embedded_nodes
@@ -39,6 +41,8 @@ BENCHMARKS: dict[str, Callable[[], list[Result]]] = {
     "submit": submitting.submit,
     "clusterloader-compile": clusterloading.compile_large,
     "clusterloader-throughput": clusterloading.throughput,
+    "compare": comparing.comparing,
+    "dashboard": dashboarding.dashboard,
     "decide": deciding.deciding,
     "fill": filling.fill,
     "fill-large": filling.fill_large,

@@ -108,6 +108,8 @@ def test_the_benchmarks_are_listed_and_an_unknown_one_is_refused() -> None:
         "submit",
         "clusterloader-compile",
         "clusterloader-throughput",
+        "compare",
+        "dashboard",
         "decide",
         "fill",
         "fill-large",
