@@ -223,14 +223,14 @@ def _is_foreign(kubeconfig: Path | None, context: str | None) -> bool:
 
 def _nodes_there(kubeconfig: Path | None, context: str | None) -> int:
     """How many nodes the cluster has for pods."""
-    from kubedyno.clusterloader import counting
+    from kubedyno.clusterloader import node_count
     from kubedyno.kit import tasks
     from kubedyno.lab import selecting
     from kubedyno.lab.selecting import Selection
 
     async def count() -> int:
         async with selecting.selected(Selection(kubeconfig=kubeconfig, context=context)) as client:
-            return await counting.nodes_there(client)
+            return await node_count.nodes_there(client)
 
     return tasks.run(count)
 
