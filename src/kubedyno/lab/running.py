@@ -32,10 +32,10 @@ from kubedyno.lab.scraping import Scraper
 from kubedyno.lab.sink import Sink
 from kubedyno.measure import host, spool, statistics
 from kubedyno.measure.audit import Audit
-from kubedyno.measure.claiming import claim_rows
-from kubedyno.measure.columns import ClaimRow, SeriesRow
+from kubedyno.measure.columns import Lived, SeriesRow
 from kubedyno.measure.following import Following
 from kubedyno.measure.invariants.observing import watching
+from kubedyno.measure.lived import lived
 from kubedyno.measure.lives import Lives
 from kubedyno.measure.quality import Quality, quality_of
 from kubedyno.measure.records import (
@@ -72,7 +72,7 @@ class Outcome(msgspec.Struct, kw_only=True):
     communications: tuple[Communication, ...] = ()
     violations: tuple[Violation, ...] = ()
     quality: Quality = Quality((), ())
-    claims: tuple[ClaimRow, ...] = ()
+    lived: Lived = Lived()
     usage: Sequence[SeriesRow] = ()
 
 
@@ -109,7 +109,7 @@ async def run_trial(
         record,
         objects=spool.read_objects(outcome.records) if outcome.records else (),
         series=_series(outcome),
-        claims=outcome.claims,
+        lived=outcome.lived,
         summaries=outcome.lab.summaries if outcome.lab is not None else {},
         logs=folder / "logs",
     )
@@ -173,7 +173,7 @@ async def observed(
             outcome.settings = outcome.audit.settings or outcome.settings
             lives = watched.lives()
             outcome.quality = _quality(lives, lab, outcome.recording)
-            outcome.claims = tuple(claim_rows(lives))
+            outcome.lived = lived(lives)
         finally:
             if outcome.recording is None:
                 outcome.recording = recorded.recording()

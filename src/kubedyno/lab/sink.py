@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from kubedyno.measure.columns import ClaimRow, ObjectRow, SeriesRow
+from kubedyno.measure.columns import Lived, ObjectRow, SeriesRow
 from kubedyno.measure.records import RunRecord, TrialRecord, TrialSummary
 
 
@@ -21,7 +21,7 @@ class Sink(Protocol):
         *,
         objects: Iterable[Sequence[ObjectRow]],
         series: Iterable[Sequence[SeriesRow]],
-        claims: Sequence[ClaimRow],
+        lived: Lived,
         summaries: Mapping[str, str | bytes],
         logs: Path | None,
     ) -> TrialSummary:

@@ -1,4 +1,4 @@
-"""The named columns of the tables of a trial: `objects.parquet`, `series.parquet`, `claims.parquet`, `times.csv`."""
+"""The named columns of the tables of a trial: `objects`, `series`, `pods`, `nodes`, `claims`, and `times.csv`."""
 
 from typing import Literal
 
@@ -60,6 +60,41 @@ SERIES: tuple[Column, ...] = (
     ),
     Column("component", "string", "Of which component, or driver; `kubedyno` is the instrument itself."),
     Column("value", "float64", "The value; never null."),
+)
+
+PODS: tuple[Column, ...] = (
+    Column("uid", "string", "uid of the pod, by which `objects` has the bounds of its times; never null."),
+    Column("namespace", "string", "Its namespace; never null."),
+    Column("name", "string", "Its name; never null."),
+    Column("workload", "string", "The workload that it says it belongs to."),
+    Column("gang", "string", "Its PodGroup: `kind/namespace/name`."),
+    Column("job", "string", "The Job that made it: `kind/namespace/name`."),
+    Column("queue", "string", "The queue of its gang, or its own."),
+    Column("gpus", "float64", "GPUs that it holds: whole ones, fractions, devices of claims; never null."),
+    Column("priority", "int64", "Its priority; never null."),
+    Column("node", "string", "The node that it was bound to."),
+    Column("created_ns", "int64", "When the news of its creation arrived, ns since the epoch; never null."),
+    Column("unschedulable_ns", "int64", "When its scheduler first said that it fits nowhere, ns since the epoch."),
+    Column("bound_ns", "int64", "When the news of its binding arrived, ns since the epoch."),
+    Column("running_ns", "int64", "When the news arrived that it runs, ns since the epoch."),
+    Column("ended_ns", "int64", "When the news arrived that it finished or was gone, ns since the epoch."),
+    Column(
+        "end",
+        "string",
+        "How: `succeeded`, `failed`, `evicted` (its scheduler took it away) or `deleted` (somebody else did).",
+    ),
+)
+
+NODES: tuple[Column, ...] = (
+    Column("name", "string", "Name of the node; never null."),
+    Column("gpus", "float64", "GPUs that it has, devices of slices included; never null."),
+    Column(
+        "place",
+        "string",
+        "Where it stands by the levels of the topology, outermost first, joined by slashes: `zone-1/block-2/rack-3`.",
+    ),
+    Column("seen_ns", "int64", "When the news of it arrived, ns since the epoch; never null."),
+    Column("gone_ns", "int64", "When the news arrived that it was gone, ns since the epoch."),
 )
 
 CLAIMS: tuple[Column, ...] = (
@@ -131,6 +166,37 @@ class SeriesRow(msgspec.Struct, frozen=True):
     value: float
 
 
+class PodRow(msgspec.Struct, frozen=True, gc=False):
+    """A row of `pods`: the columns of PODS, in order."""
+
+    uid: str
+    namespace: str
+    name: str
+    workload: str | None
+    gang: str | None
+    job: str | None
+    queue: str | None
+    gpus: float
+    priority: int
+    node: str | None
+    created_ns: int
+    unschedulable_ns: int | None
+    bound_ns: int | None
+    running_ns: int | None
+    ended_ns: int | None
+    end: str | None
+
+
+class NodeRow(msgspec.Struct, frozen=True, gc=False):
+    """A row of `nodes`: the columns of NODES, in order."""
+
+    name: str
+    gpus: float
+    place: str | None
+    seen_ns: int
+    gone_ns: int | None
+
+
 class ClaimRow(msgspec.Struct, frozen=True):
     """A row of `claims`: the columns of CLAIMS, in order."""
 
@@ -146,3 +212,11 @@ class ClaimRow(msgspec.Struct, frozen=True):
     allocated_ns: int | None
     reserved_ns: int | None
     released_ns: int | None
+
+
+class Lived(msgspec.Struct, frozen=True, kw_only=True):
+    """What lived during a trial: the rows of three tables."""
+
+    pods: tuple[PodRow, ...] = ()
+    nodes: tuple[NodeRow, ...] = ()
+    claims: tuple[ClaimRow, ...] = ()

@@ -19,6 +19,8 @@ OF_TRIALS: Final = {
     "trial.json": "parameters, settings, measurements with all samples, checks, audit",
     "objects.parquet": "each phase of each object, with bounds",
     "series.parquet": "curves over time",
+    "pods.parquet": "each pod, with its GPUs",
+    "nodes.parquet": "each node, with its GPUs",
     "claims.parquet": "each claim of devices",
     "times.csv": "each workload's times",
     "general.png": "the main steps of workloads",

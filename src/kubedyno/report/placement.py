@@ -1,8 +1,8 @@
 """Which workload sat where and when: cells of nodes, as the map of a trial shows them. Pure.
 
-A cell is a device that a claim named, else a pod: how many GPUs other pods have, and which, no record tells. Devices
-have their places on a node, in the order of their names. Pods come after them: in the order of binding, each in the
-lowest place that is free.
+A cell is a GPU of a node, and a pod has as many as it holds. Which they are only a claim tells: such devices have their
+places on a node in the order of their names; others come after them in the order of binding, each in the lowest place
+that is free. Where no pod holds a GPU, or nobody recorded how many, a cell is a pod.
 """
 
 import heapq
@@ -45,20 +45,26 @@ class Placement(msgspec.Struct, frozen=True):
     """All of a trial."""
 
     nodes: tuple[str, ...]
-    """Those that ever had a pod, by name, numbers in them in order."""
+    """By where they stand and by name, numbers in them in order; of an old record those that ever had a pod."""
     groups: tuple[tuple[str, int], ...]
-    """Nodes that are called alike: the name that they share, and how many there are, in the order of `nodes`."""
+    """Nodes that stand together, or are called alike: what they share, and how many there are, in order."""
     workloads: tuple[str, ...]
     """In the order of their first binding."""
     cells: tuple[Cell, ...]
     """In the order of their beginning."""
     end_ms: int
     """When the last thing happened."""
+    is_by_gpu: bool = False
+    """Whether a cell is a GPU; else it is a pod."""
+    is_complete: bool = False
+    """Whether nodes that never had a pod are among `nodes`."""
+    room: int = 0
+    """GPUs of the largest node; 0: nobody recorded them."""
 
     @property
     def slots(self) -> int:
         """How many places a node has at most."""
-        return max((cell.slot for cell in self.cells), default=-1) + 1
+        return max(self.room, max((cell.slot for cell in self.cells), default=-1) + 1)
 
     def fullest_ms(self) -> int:
         """The last moment at which most cells were taken."""
@@ -89,8 +95,11 @@ class _Held(msgspec.Struct, gc=False):
 
 def placement(trial: TrialRead) -> Placement:
     """Who held what; without cells when no pod was bound."""
-    held = sorted(_held(trial), key=attrgetter("since_ns"))
-    nodes = sorted({one.node for one in held}, key=_in_order)
+    is_by_gpu = any(trial.gpus.values())
+    held = sorted(_held(trial, is_by_gpu=is_by_gpu), key=attrgetter("since_ns"))
+    there = {node.name: node for node in trial.nodes if node.gpus or not is_by_gpu}
+    places_of = {name: there[name].place if name in there else () for name in {*there, *(one.node for one in held)}}
+    nodes = sorted(places_of, key=lambda name: (tuple(map(_in_order, places_of[name])), _in_order(name)))
     begun_ns = min(trial.pods("created").values(), default=0)
     places = {name: place for place, name in enumerate(nodes)}
     workloads: dict[str, int] = {}
@@ -111,7 +120,16 @@ def placement(trial: TrialRead) -> Placement:
             for device in one.devices
         ]
     end_ms = -(-(last_ns - begun_ns) // _MS_NS)
-    return Placement(tuple(nodes), tuple(_groups(nodes)), tuple(workloads), tuple(cells), end_ms)
+    return Placement(
+        tuple(nodes),
+        tuple(_together([places_of[name] for name in nodes]) or _alike(nodes)),
+        tuple(workloads),
+        tuple(cells),
+        end_ms,
+        is_by_gpu=is_by_gpu,
+        is_complete=bool(trial.nodes),
+        room=math.ceil(max((node.gpus for node in there.values()), default=0)) if is_by_gpu else 0,
+    )
 
 
 class _Slots:
@@ -151,7 +169,7 @@ class _Slots:
         return slot
 
 
-def _held(trial: TrialRead) -> Iterator[_Held]:
+def _held(trial: TrialRead, *, is_by_gpu: bool) -> Iterator[_Held]:
     devices: dict[str, list[str]] = {}
     for claim in trial.claims:
         if claim.pod is not None:
@@ -165,12 +183,33 @@ def _held(trial: TrialRead) -> Iterator[_Held]:
             bound = next((mark for mark in seen if mark.phase == "scheduled" and mark.node), None)
             if bound is not None and bound.node is not None:
                 until_ns = min((mark.at_ns for mark in seen if mark.phase in _ENDED), default=None)
-                yield _Held(bound.node, workload, bound.at_ns, until_ns, devices.get(bound.title) or (None,))
+                # Parts of a GPU are drawn as a whole one.
+                cells = math.ceil(trial.gpus.get(bound.uid, 0)) if is_by_gpu else 1
+                named: Sequence[str | None] = devices.get(bound.title) or [None] * cells
+                if named:
+                    yield _Held(bound.node, workload, bound.at_ns, until_ns, named)
 
 
-def _groups(nodes: Sequence[str]) -> Iterator[tuple[str, int]]:
+def _together(places: Sequence[tuple[str, ...]]) -> list[tuple[str, int]]:
+    """Runs of places by the innermost level that does not make too many; none where nobody stands anywhere."""
+    for depth in range(max(map(len, places), default=0), 0, -1):
+        runs = [(_titled(place), len(list(nodes))) for place, nodes in groupby(places, key=lambda one: one[:depth])]
+        if len(runs) <= _MOST_GROUPS:
+            return runs
+    return []
+
+
+def _titled(place: tuple[str, ...]) -> str:
+    """`z1/r2`; of `zone-1/zone-1-rack-2` the second says all."""
+    inner = (*place[1:], "")
+    return "/".join(outer for outer, within in zip(place, inner, strict=True) if not within.startswith(outer))
+
+
+def _alike(nodes: Sequence[str]) -> Iterator[tuple[str, int]]:
     """Runs of names that differ in their last number alone; one group where there would be too many."""
-    runs = [(stem, len(list(names))) for stem, names in groupby(nodes, key=lambda name: _LAST_NUMBER.sub("", name))]
+    runs = [
+        (f"{stem}…", len(list(names))) for stem, names in groupby(nodes, key=lambda name: _LAST_NUMBER.sub("", name))
+    ]
     if 1 < len(runs) <= _MOST_GROUPS:
         yield from runs
     elif runs:

@@ -21,9 +21,7 @@
     const data = JSON.parse(element.textContent);
     let at = 0;
     const since = data.since.map((more) => (at += more));
-    let slots = 1;
-    for (const slot of data.slot) slots = Math.max(slots, slot + 1);
-    return {...data, since, slots, nodes: names(data.nodes), workloads: names(data.workloads)};
+    return {...data, since, nodes: names(data.nodes), workloads: names(data.workloads)};
   };
 
   // A colour by workload. Neighbours in number differ much in hue, and in lightness too, for those who see few hues.
@@ -47,41 +45,59 @@
     return best;
   };
 
-  // Where each node is, in cells, in as many columns as make the whole nearly as wide as the canvas is.
-  const arrange = (data) => {
+  // Where each node is, in cells: groups are blocks beside each other, in as many columns as make the whole nearly as wide
+  // as the canvas is. A head is as tall as a line of text when all of the map is seen, which depends on what comes out.
+  const arrange = (data, width) => {
     const across = broad(data.slots);
     const down = Math.ceil(data.slots / across);
     const gap = across * GAP;
-    const wide = across + gap;
-    const tall = down + gap;
-    const named = data.groups.length > 1;
-    let best = null;
-    for (let columns = 1; columns <= data.nodes.length; columns = Math.ceil(columns * 1.05 + 0.01)) {
-      let height = 0;
-      for (const [, count] of data.groups) height += Math.ceil(count / columns) * tall + (named ? HEAD : 0);
-      const off = Math.abs(Math.log(height / (columns * wide) / SHARE));
-      if (best === null || off < best.off) best = {off, columns, height};
-    }
-    const spots = [];
-    const heads = [];
-    let y = 0;
-    for (const [name, count] of data.groups) {
-      if (named) {
-        heads.push({name: `${name}… (${count})`, y});
-        y += HEAD;
+    const node = {wide: across + gap, tall: down + gap};
+    const lay = (columns, beside, head) => {
+      const spots = [];
+      const heads = [];
+      let [x, y, row, wide] = [0, 0, 0, 0];
+      data.groups.forEach(([name, count], number) => {
+        if (number && number % beside === 0) [x, y, row] = [0, y + row, 0];
+        if (head) heads.push({name: `${name} (${count})`, x, y, wide: columns * node.wide - gap});
+        for (let at = 0; at < count; at += 1) {
+          spots.push([x + (at % columns) * node.wide, y + head + Math.floor(at / columns) * node.tall]);
+        }
+        wide = Math.max(wide, x + Math.min(columns, count) * node.wide - gap);
+        row = Math.max(row, head + Math.ceil(count / columns) * node.tall + (head ? gap : 0));
+        x += columns * node.wide + gap;
+      });
+      return {across, down, gap, wide, tall: y + row, spots, heads, columns, beside};
+    };
+    const largest = Math.max(...data.groups.map(([, count]) => count));
+    const fitting = (head) => {
+      let best = null;
+      for (let beside = 1; beside <= data.groups.length; beside += 1) {
+        for (let columns = 1; columns <= largest; columns = Math.ceil(columns * 1.05 + 0.01)) {
+          let [tall, row] = [0, 0];
+          data.groups.forEach(([, count], number) => {
+            if (number && number % beside === 0) [tall, row] = [tall + row, 0];
+            row = Math.max(row, head + Math.ceil(count / columns) * node.tall + (head ? gap : 0));
+          });
+          const wide = beside * (columns * node.wide + (head ? gap : 0));
+          const off = Math.abs(Math.log((tall + row) / wide / SHARE));
+          if (best === null || off < best.off) best = {off, columns, beside};
+        }
       }
-      for (let at = 0; at < count; at += 1) {
-        spots.push([(at % best.columns) * wide, y + Math.floor(at / best.columns) * tall]);
-      }
-      y += Math.ceil(count / best.columns) * tall;
+      return lay(best.columns, best.beside, head);
+    };
+    if (data.groups.length < 2) return fitting(0);
+    let laid = fitting(HEAD);
+    for (let turn = 0; turn < 3; turn += 1) {
+      const size = Math.min(width / laid.wide, (width * SHARE) / laid.tall);
+      laid = fitting(Math.max(HEAD, (LINE_PX * 1.4) / size));
     }
-    return {across, down, gap, wide: best.columns * wide - gap, tall: y, spots, heads};
+    return laid;
   };
 
   const start = (root) => {
     const data = read(root.querySelector('script[type="application/json"]'));
-    const laid = arrange(data);
     const canvas = root.querySelector("canvas");
+    const laid = arrange(data, canvas.clientWidth || 1000);
     const about = root.querySelector(".about");
     const told = root.querySelector("output.moment");
     const slider = root.querySelector('[data-do="moment"]');
@@ -119,7 +135,7 @@
       const marked = []; // cells that were looked for and are too small to be seen among others
       for (const head of laid.heads) {
         pen.fillStyle = ink;
-        pen.fillText(head.name, Math.max(2, -view.x), head.y * size - view.y + Math.max(10, size * 1.4));
+        pen.fillText(head.name, head.x * size - view.x, head.y * size - view.y + LINE_PX, head.wide * size);
       }
       laid.spots.forEach(([spotX, spotY], node) => {
         const x = spotX * size - view.x;

@@ -35,7 +35,7 @@ def left_out(made: Placement) -> str:
     """What stands in place of a map that the page has no room for."""
     return (
         f"<h3>Where workloads sat</h3><p>{len(made.cells):,} places are too many for this page beside the other maps: "
-        f"make one of this trial alone, or read objects.parquet.</p>{_words(made)}"
+        f"make one of this trial alone, or read pods.parquet.</p>{_words(made)}"
     )
 
 
@@ -44,16 +44,19 @@ def told(made: Placement) -> str:
     named = sum(cell.device is not None for cell in made.cells)
     if named == len(made.cells):
         cell = "A cell is a device, in the order of their names; its claim says which."
-    else:
+    elif made.is_by_gpu:
         cell = (
-            "A cell is a pod: which GPUs of its node it has, and how many, was not recorded. Cells fill in the order "
-            "of binding."
+            "A cell is a GPU; which of its node's a pod has, nobody records: they fill in the order of binding. A part "
+            "of a GPU is drawn as a whole one, and pods without any are not shown."
         )
-        if named:
-            cell = f"{cell} Where a claim says which devices a pod has, each of these is a cell."
+    else:
+        cell = "A cell is a pod: no pod holds a GPU, or nobody recorded how many. Cells fill in the order of binding."
+    if 0 < named < len(made.cells):
+        cell = f"{cell} Where a claim says which devices a pod has, these are its cells."
     many = f"{len(made.workloads):,} workloads on {len(made.nodes):,} nodes"
-    size = "Every node is drawn with as many cells as the fullest one had at once."
-    return f"{many}; nodes that never had a pod are not shown. {cell} {size} Workloads of one cell share a grey."
+    idle = "" if made.is_complete else "; nodes that never had a pod are not shown"
+    size = "Every node is drawn with as many cells as the largest one has."
+    return f"{many}{idle}. {cell} {size} Workloads of one cell share a grey."
 
 
 def data(made: Placement) -> bytes:
@@ -65,6 +68,7 @@ def data(made: Placement) -> bytes:
     columns: dict[str, Any] = {
         "nodes": _shortened(made.nodes),
         "groups": made.groups,
+        "slots": made.slots,
         "workloads": _shortened(made.workloads),
         "node": [cell.node for cell in made.cells],
         "slot": [cell.slot for cell in made.cells],
@@ -119,7 +123,7 @@ def _words(made: Placement) -> str:
         on = nodes[workload]
         cells = (escape(made.workloads[workload]), escape(_named(made.nodes, on)), f"{on.total():,}", f"{len(on):,}")
         lines.append(line("td", cells, texts=2))
-    cut = f"the largest {_LINES} of {len(largest):,}; objects.parquet has all" if len(largest) > _LINES else "all"
+    cut = f"the largest {_LINES} of {len(largest):,}; pods.parquet has all" if len(largest) > _LINES else "all"
     return (
         f"<details><summary>The map in words: {cut}</summary>"
         f'<div class="wide"><table>{"".join(lines)}</table></div></details>'

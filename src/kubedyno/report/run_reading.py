@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
@@ -59,6 +60,15 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     """`pool/device` of each."""
 
 
+class Node(msgspec.Struct, frozen=True, gc=False):
+    """A node that was there."""
+
+    name: str
+    gpus: float
+    place: tuple[str, ...] = ()
+    """By the levels of the topology, outermost first."""
+
+
 class TrialRead(msgspec.Struct, frozen=True, kw_only=True):
     """A trial as its folder tells it."""
 
@@ -71,6 +81,10 @@ class TrialRead(msgspec.Struct, frozen=True, kw_only=True):
     """(series, component): times in ns and values."""
     claims: tuple[Claim, ...] = ()
     """In the order of their creation."""
+    gpus: Mapping[str, float] = MappingProxyType({})
+    """What each pod holds, by uid; empty: nobody recorded it."""
+    nodes: tuple[Node, ...] = ()
+    """All that were there; empty: nobody recorded them."""
     summaries: tuple[Path, ...] = ()
     """Files of the scenario's own."""
 
@@ -117,6 +131,8 @@ def _trial(number: int, folder: Path, record: TrialRecord) -> TrialRead:
         workloads=_workloads(objects),
         series=_series(zip(table["time_ns"], table["series"], table["component"], table["value"], strict=True)),
         claims=_claims(folder / "claims.parquet"),
+        gpus=_gpus(folder / "pods.parquet"),
+        nodes=_nodes(folder / "nodes.parquet"),
         summaries=tuple(sorted((folder / SUMMARIES).glob("*"))),
     )
 
@@ -134,6 +150,24 @@ def _table(path: Path, columns: Sequence[str]) -> dict[str, list[Any]]:
     if not is_whole:
         raise UsageError(f"{path} is cut off: the run folder is incomplete; copy it whole")
     return tables.read_parquet(path, columns)
+
+
+def _gpus(path: Path) -> dict[str, float]:
+    """Nothing where there is no such table: there were no pods, or an older version wrote the folder."""
+    if not path.exists():
+        return {}
+    table = _table(path, ("uid", "gpus"))
+    return dict(zip(table["uid"], table["gpus"], strict=True))
+
+
+def _nodes(path: Path) -> tuple[Node, ...]:
+    if not path.exists():
+        return ()
+    table = _table(path, ("name", "gpus", "place"))
+    rows = zip(table["name"], table["gpus"], table["place"], strict=True)
+    # One that was gone and came back is one.
+    found = {name: Node(name, gpus, tuple(place.split("/")) if place else ()) for name, gpus, place in rows}
+    return tuple(found.values())
 
 
 def _workloads(objects: Mapping[str, list[Any]]) -> dict[str, list[Mark]]:

@@ -11,7 +11,7 @@ import msgspec
 
 from kubedyno.kit.durable import exclusive_lock, write_atomic
 from kubedyno.kit.errors import EngineError
-from kubedyno.measure.columns import CLAIMS, OBJECTS, SERIES, ClaimRow, ObjectRow, SeriesRow
+from kubedyno.measure.columns import CLAIMS, NODES, OBJECTS, PODS, SERIES, Lived, ObjectRow, SeriesRow
 from kubedyno.measure.records import RunRecord, TrialRecord, TrialSummary, Verdict
 from kubedyno.results import tables
 from kubedyno.results.ginkgo import ginkgo
@@ -24,6 +24,7 @@ from kubedyno.results.tables import Times
 SUMMARIES = "summaries"
 """Folder of a trial's own files."""
 _PARTIAL = ".partial"
+_NOTHING = Lived()
 
 
 class RunFolder:
@@ -49,7 +50,7 @@ class RunFolder:
         *,
         objects: Iterable[Sequence[ObjectRow]],
         series: Iterable[Sequence[SeriesRow]],
-        claims: Sequence[ClaimRow] = (),
+        lived: Lived = _NOTHING,
         summaries: Mapping[str, str | bytes] = MappingProxyType({}),
         logs: Path | None,
     ) -> TrialSummary:
@@ -61,8 +62,13 @@ class RunFolder:
         tables.write_parquet(path / "objects.parquet", OBJECTS, times.along(objects))
         tables.write_parquet(path / "series.parquet", SERIES, series)
         times.write(path / "times.csv")
-        if claims:
-            tables.write_parquet(path / "claims.parquet", CLAIMS, [claims])
+        for table, columns, rows in (
+            ("pods", PODS, lived.pods),
+            ("nodes", NODES, lived.nodes),
+            ("claims", CLAIMS, lived.claims),
+        ):
+            if rows:
+                tables.write_parquet(path / f"{table}.parquet", columns, [rows])
         for file, text in summaries.items():
             (path / SUMMARIES).mkdir(exist_ok=True)
             write_atomic(path / SUMMARIES / file, text)

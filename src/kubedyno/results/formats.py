@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from kubedyno.measure.columns import CLAIMS, OBJECTS, SERIES, TIMES, Column
+from kubedyno.measure.columns import CLAIMS, NODES, OBJECTS, PODS, SERIES, TIMES, Column
 from kubedyno.measure.records import RunRecord, TrialRecord
 from kubedyno.model.samples import SampledFile
 from kubedyno.model.submissions import SubmittedFile
@@ -19,6 +19,8 @@ RECORDS: dict[str, type[msgspec.Struct]] = {"run.json": RunRecord, "trial.json":
 TABLES: dict[str, tuple[Column, ...]] = {
     "objects.parquet": OBJECTS,
     "series.parquet": SERIES,
+    "pods.parquet": PODS,
+    "nodes.parquet": NODES,
     "claims.parquet": CLAIMS,
     "times.csv": TIMES,
 }
@@ -51,6 +53,8 @@ One invocation of `kubedyno run` is one run with one id and one folder; each sce
     trial.json       parameters, settings, measurements, checks, audit, verdict
     objects.parquet  one row per object and phase
     series.parquet   CPU and memory per component over time
+    pods.parquet     one row per pod: where it was, with how many GPUs, from when until when
+    nodes.parquet    one row per node: its GPUs, and where it stands
     claims.parquet   one row per claim of devices; where there were any
     times.csv        one line per workload
     general.png      the main steps of workloads, drawn; detailed.png has all

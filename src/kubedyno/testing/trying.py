@@ -19,7 +19,7 @@ from kubedyno.lab.matrix import Trial
 from kubedyno.lab.programs import Provided, provide
 from kubedyno.lab.scenario import Scenario
 from kubedyno.lab.spec import DEFAULT_SCHEDULERS, LabSpec, check
-from kubedyno.measure.columns import ClaimRow, ObjectRow, SeriesRow
+from kubedyno.measure.columns import Lived, ObjectRow, SeriesRow
 from kubedyno.measure.records import RunRecord, TrialRecord, TrialSummary
 from kubedyno.plane.ports import counted_ports
 
@@ -30,7 +30,7 @@ class Tried(msgspec.Struct, kw_only=True):
     record: TrialRecord | None = None
     objects: list[ObjectRow] = []
     series: list[SeriesRow] = []
-    claims: list[ClaimRow] = []
+    lived: Lived = Lived()
 
     def begin(self, run: RunRecord) -> None:
         """Nothing is written."""
@@ -41,7 +41,7 @@ class Tried(msgspec.Struct, kw_only=True):
         *,
         objects: Iterable[Sequence[ObjectRow]],
         series: Iterable[Sequence[SeriesRow]],
-        claims: Sequence[ClaimRow],
+        lived: Lived,
         summaries: Mapping[str, str | bytes],
         logs: Path | None,
     ) -> TrialSummary:
@@ -50,7 +50,7 @@ class Tried(msgspec.Struct, kw_only=True):
         self.record = record
         self.objects = [row for some in objects for row in some]
         self.series = [row for some in series for row in some]
-        self.claims = list(claims)
+        self.lived = lived
         return TrialSummary(
             folder="",
             scenario=record.scenario,

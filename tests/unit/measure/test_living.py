@@ -7,8 +7,8 @@ from clusters_told import BEGAN_NS, Told
 
 from kubedyno.kit.clock import NS_PER_S
 from kubedyno.kube.resources import JOBS, NODES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
-from kubedyno.measure.claiming import claim_rows
 from kubedyno.measure.columns import ClaimRow
+from kubedyno.measure.lived import claim_rows, lived
 from kubedyno.measure.lives import PodLife
 
 pytestmark = pytest.mark.unit
@@ -141,6 +141,29 @@ def test_a_claim_is_followed_from_its_creation_until_its_devices_are_free() -> N
     ]
     (claim,) = told.watched.lives().claims
     assert claim.gone_ns == at(3)
+
+
+def test_pods_and_nodes_are_rows_with_their_gpus_and_where_they_stand() -> None:
+    told = Told()
+    told.node("n0")
+    told.pod("a-0", gpus=2)
+    told.sleep(1)
+    told.bind("a-0", "n0")
+    lives = told.watched.lives()
+    lives.nodes[0].labels.update({"zone": "z1", "rack": "r2", "host": "n0"})
+    lives.levels = ("zone", "rack", "host")
+    rows = lived(lives)
+    (pod,) = rows.pods
+    assert (pod.name, pod.workload, pod.gpus, pod.node, pod.created_ns, pod.bound_ns) == (
+        "a-0",
+        "a",
+        2.0,
+        "n0",
+        at(0),
+        at(1),
+    )
+    (node,) = rows.nodes
+    assert (node.name, node.gpus, node.place, node.gone_ns) == ("n0", 8.0, "z1/r2", None)
 
 
 def test_a_claim_may_lose_its_devices_and_get_others_or_only_look_at_some() -> None:

@@ -10,7 +10,7 @@ from tests import records
 from kubedyno.kit.clock import NS_PER_S
 from kubedyno.report import placement_map
 from kubedyno.report.placement import Cell, Placement, placement
-from kubedyno.report.run_reading import Claim, Mark, TrialRead
+from kubedyno.report.run_reading import Claim, Mark, Node, TrialRead
 
 pytestmark = pytest.mark.unit
 
@@ -68,10 +68,43 @@ def test_devices_that_claims_name_are_cells_of_their_own() -> None:
     made = placement(trial({"gang": [*pod("a", "n1", 1.0), *pod("b", "n1", 2.0)]}, (claim, Claim(0, None))))
     assert [(cell.slot, cell.device) for cell in made.cells] == [(0, "pool/gpu-3"), (1, "pool/gpu-5"), (2, None)]
     told = placement_map.told(made)
-    assert "was not recorded" in told
-    assert "each of these is a cell" in told
+    assert "nobody recorded how many" in told
+    assert "these are its cells" in told
     alone = placement(trial({"gang": pod("a", "n1", 1.0)}, (claim,)))
     assert "A cell is a device" in placement_map.told(alone)
+
+
+def test_a_pod_has_as_many_cells_as_gpus_and_idle_nodes_are_shown_where_they_stand() -> None:
+    seen = trial({"gang": [*pod("a", "n1", 1.0), *pod("b", "n2", 2.0)], "web": pod("c", "n3", 3.0)})
+    nodes = (
+        Node("n1", 8.0, ("z1", "r10")),
+        Node("n2", 8.0, ("z1", "r2")),
+        Node("n3", 4.0, ("z0", "r1")),
+        Node("n4", 8.0, ("z0", "r1")),
+        Node("cpu", 0.0, ("z0", "r1")),
+    )
+    made = placement(msgspec.structs.replace(seen, gpus={"a": 2.0, "b": 0.5, "c": 0.0}, nodes=nodes))
+    assert (made.nodes, made.groups) == (("n3", "n4", "n2", "n1"), (("z0/r1", 2), ("z1/r2", 1), ("z1/r10", 1)))
+    assert [(made.nodes[cell.node], cell.slot) for cell in made.cells] == [("n1", 0), ("n1", 1), ("n2", 0)]
+    assert (made.slots, made.workloads) == (8, ("gang",))
+    told = placement_map.told(made)
+    assert told.startswith("1 workloads on 4 nodes. A cell is a GPU; ")
+    assert msgspec.json.decode(placement_map.data(made))["slots"] == 8
+
+
+def test_many_racks_are_grouped_by_what_they_stand_in() -> None:
+    nodes = tuple(Node(f"n{at}", 8.0, (f"z{at // 60}", f"r{at}")) for at in range(120))
+    made = placement(msgspec.structs.replace(trial({"w": pod("a", "n7", 1.0)}), gpus={"a": 1.0}, nodes=nodes))
+    assert made.groups == (("z0", 60), ("z1", 60))
+    told = tuple(msgspec.structs.replace(node, place=("zone-1", f"zone-1-{node.place[1]}")) for node in nodes[:2])
+    made = placement(msgspec.structs.replace(trial({"w": pod("a", "n1", 1.0)}), gpus={"a": 1.0}, nodes=told))
+    assert made.groups == (("zone-1-r0", 1), ("zone-1-r1", 1))
+
+
+def test_without_gpus_a_cell_is_a_pod_on_all_nodes() -> None:
+    nodes = (Node("n1", 0.0), Node("n2", 0.0))
+    made = placement(msgspec.structs.replace(trial({"w": pod("a", "n1", 1.0)}), gpus={"a": 0.0}, nodes=nodes))
+    assert (made.nodes, made.slots, made.is_by_gpu) == (("n1", "n2"), 1, False)
 
 
 def test_devices_have_places_by_their_names_and_those_who_share_sit_after_them() -> None:
@@ -86,7 +119,7 @@ def test_nodes_are_grouped_by_what_their_names_share() -> None:
     def groups(*names: str) -> tuple[tuple[str, int], ...]:
         return placement(trial({name: pod(name, name, 1.0) for name in names})).groups
 
-    assert groups("a-1", "a-2", "b-1") == (("a-", 2), ("b-", 1))
+    assert groups("a-1", "a-2", "b-1") == (("a-…", 2), ("b-…", 1))
     assert groups("n1", "n2", "n10") == (("", 3),)
     assert groups(*(f"{chr(97 + at // 26)}{chr(97 + at % 26)}-1" for at in range(60))) == (("", 60),)
     assert groups() == ()

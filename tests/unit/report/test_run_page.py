@@ -10,7 +10,7 @@ from tests import records
 
 from kubedyno.kit.clock import NS_PER_S
 from kubedyno.kit.errors import UsageError
-from kubedyno.measure.columns import ClaimRow, ObjectRow, SeriesRow
+from kubedyno.measure.columns import ClaimRow, Lived, ObjectRow, SeriesRow
 from kubedyno.measure.records import (
     AuditLine,
     Check,
@@ -125,7 +125,7 @@ def folder(
             record,
             objects=[objects] if objects else [],
             series=[series],
-            claims=claims,
+            lived=Lived(claims=tuple(claims)),
             summaries=summaries or {},
             logs=logs,
         )

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from kubedyno.kit.errors import EngineError
-from kubedyno.measure.columns import ClaimRow, ObjectRow, SeriesRow
+from kubedyno.measure.columns import ClaimRow, Lived, ObjectRow, SeriesRow
 from kubedyno.measure.records import RunRecord, TrialRecord, Verdict
 from kubedyno.results.folder import RunFolder, finish_abandoned, held
 
@@ -46,7 +46,12 @@ def test_a_run_is_partial_until_it_ends(tmp_path: Path, run: RunRecord, trial: T
     claim = ClaimRow("u", "ns", "c", None, None, None, None, 0, 1, None, None, None)
     summaries = {"Timer.json": "{}", "CPU.pprof": b"\x1f"}
     folder.trial(
-        trial(scenario="group/hello"), objects=[[ROW]], series=[], claims=[claim], summaries=summaries, logs=logs
+        trial(scenario="group/hello"),
+        objects=[[ROW]],
+        series=[],
+        lived=Lived(claims=(claim,)),
+        summaries=summaries,
+        logs=logs,
     )
     folder.trial(trial(verdict=Verdict.FAILED, message="crowded"), objects=[], series=[], logs=tmp_path / "none")
     assert not final.exists()
