@@ -34,6 +34,13 @@ async def test_a_folder_that_cannot_be_written_to(make_run: RunMaker, tmp_path: 
     )
 
 
+async def test_a_folder_that_is_read_only(make_run: RunMaker) -> None:
+    # Of /proc not even root may make a folder.
+    said = await refusal(open_place("/proc/kubedyno", {}), make_run("r1"))
+    assert said.startswith("the store /proc/kubedyno refused /proc/kubedyno")
+    assert said.endswith("; check that the folder is there and may be written to")
+
+
 async def test_a_bucket_that_is_not_there(s3: S3, make_run: RunMaker) -> None:
     said = await refusal(open_place("s3://nobody-made-this/x", s3.env), make_run("r1"))
     assert said.startswith("the store s3://nobody-made-this/x did not take or give Public/manifest.json: ")
