@@ -1,5 +1,6 @@
 """A generated store on S3, the site that is built from it, and Chromium."""
 
+import random
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -16,7 +17,9 @@ from tests.s3 import s3_server
 from kubedyno.dashboard.building import build_copy
 from kubedyno.dashboard.config import Settings
 from kubedyno.kit import tasks
+from kubedyno.kit.clock import RealClock
 from kubedyno.results.publishing.opening import open_place
+from kubedyno.results.publishing.store import Store
 
 Visit = Callable[..., Page]
 WITHIN_MS = 30_000
@@ -32,7 +35,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         s3.make_bucket("results")
         place = open_place("s3://results/nightly", s3.env)
         tasks.run(lambda: publish_generated(place))
-        built = tasks.run(lambda: build_copy(place, out, Settings(commit_url="https://example.test/commit/{commit}")))
+        store = Store(place, clock=RealClock(), generator=random.Random(1))  # noqa: S311 - pauses, no secrets
+        built = tasks.run(lambda: build_copy(store, out, Settings(commit_url="https://example.test/commit/{commit}")))
     assert built.missing == ()
     return out
 

@@ -34,13 +34,12 @@ def build(*, url: str | None, out: Path, file: Path | None) -> None:
     A page that reads the store itself is up to date whenever it is opened; the store must let it (CORS, see
     docs/dashboard.md). One with a copy shows what was there when it was built.
     """
-    import os
-
+    from kubedyno.cli.stores import open_store
     from kubedyno.dashboard import building
     from kubedyno.dashboard.config import is_web, read_settings
     from kubedyno.kit import tasks
+    from kubedyno.kit.clock import RealClock
     from kubedyno.kit.errors import UsageError
-    from kubedyno.results.publishing.opening import open_place
 
     settings = read_settings(file)
     where = url or settings.store
@@ -50,7 +49,7 @@ def build(*, url: str | None, out: Path, file: Path | None) -> None:
         done = building.build_live(where, out, settings)
         click.echo(f"{out}: reads {done.config.store}")
         return
-    done = tasks.run(lambda: building.build_copy(open_place(where, os.environ), out, settings))
+    done = tasks.run(lambda: building.build_copy(open_store(where, RealClock()), out, settings))
     click.echo(f"{out}: {done.copied} files of {where}")
     for name in done.missing:
         click.echo(f"missing: {name}")

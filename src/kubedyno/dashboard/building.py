@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -12,10 +13,10 @@ from kubedyno.dashboard.files import site_files
 from kubedyno.kit import tasks
 from kubedyno.kit.durable import write_atomic
 from kubedyno.kit.errors import EngineError, UsageError
-from kubedyno.results.publishing import manifest
-from kubedyno.results.publishing.manifest import MANIFEST, REGRESSIONS
-from kubedyno.results.publishing.places import Place
-from kubedyno.results.publishing.rows import shard_path
+from kubedyno.results.publishing import manifest, rows
+from kubedyno.results.publishing.manifest import MANIFEST, REGRESSIONS, Entry
+from kubedyno.results.publishing.rows import RunRow, Shard, shard_path
+from kubedyno.results.publishing.store import Store
 
 _AT_ONCE: Final = 8
 
@@ -39,8 +40,9 @@ def build_live(url: str, out: Path, settings: Settings) -> Built:
     return Built(config=config, copied=0)
 
 
-async def build_copy(place: Place, out: Path, settings: Settings) -> Built:
-    """A site with a copy of a store: manifest, index and the reports of its runs."""
+async def build_copy(store: Store, out: Path, settings: Settings) -> Built:
+    """A site with a copy of a store: manifest, reports, and an index of all, also of what others wrote."""
+    place = store.place
     stored = await place.read(MANIFEST)
     if stored is None:
         raise UsageError(f"{place.url} is no store of results: {MANIFEST} is not there; publish a run to it first")
@@ -65,19 +67,24 @@ async def build_copy(place: Place, out: Path, settings: Settings) -> Built:
 
     async with tasks.owning() as group:
         for entry in entries:
-            if _stays_below(entry.path):
+            if entry.is_inside:
                 group.create_task(copy(entry.path), name=f"copy {entry.path}")
-        for month in {entry.month for entry in entries}:
-            group.create_task(copy(shard_path(month)), name=f"copy the index of {month}")
         group.create_task(copy(REGRESSIONS, optional=True), name="copy the regressions")
+    months = _months(entries, await store.rows())
+    for month, shard in months.items():
+        _put(data / shard_path(month), rows.encode(shard))
     # Last: whoever looks meanwhile is shown no run whose report is not there yet.
     _put(data / MANIFEST, stored.data)
-    return Built(config=config, copied=copied + 1, missing=tuple(sorted(missing)))
+    return Built(config=config, copied=copied + len(months) + 1, missing=tuple(sorted(missing)))
 
 
-def _stays_below(path: str) -> bool:
-    """Whether a path of a manifest, which anybody may have written, names a file within the store."""
-    return bool(path) and not path.startswith("/") and "\\" not in path and ".." not in path.split("/")
+def _months(entries: Sequence[Entry], indexed: Sequence[RunRow]) -> dict[str, Shard]:
+    """The index anew, by month: that of the store may lack runs, or be missing, as in stores of KAI's own pipeline."""
+    by_path = {row.path: row for row in indexed}
+    by_month: dict[str, list[RunRow]] = {}
+    for entry in entries:
+        by_month.setdefault(entry.month, []).append(by_path[entry.path])
+    return {month: rows.with_rows(Shard(), of_month) for month, of_month in by_month.items()}
 
 
 def _write(out: Path, config: SiteConfig) -> None:

@@ -64,6 +64,24 @@ def test_what_was_copied_before_goes_when_it_is_built_again(store: Path, tmp_pat
     assert (site / "data" / "Public" / "a" / "report.json").exists()
 
 
+def test_a_store_without_an_index_as_others_write_them_gets_one_in_the_site(tmp_path: Path) -> None:
+    public = tmp_path / "theirs" / "Public"
+    (public / "x").mkdir(parents=True)
+    (public / "manifest.json").write_text(
+        '{"runs": [{"timestamp": "2026-07-03T00:00:00Z", "path": "Public/x/report.json", "commit": "abc"}]}'
+    )
+    (public / "x" / "report.json").write_text(
+        '{"metadata": {}, "results": {"status": "success", "tests": '
+        '[{"test_name": "fill", "status": "success", "details": {"nodes": 10, "time": "4s"}}]}}'
+    )
+    assert run("dashboard", "build", "--from", tmp_path / "theirs", "--out", tmp_path / "site").exit_code == 0
+    (row,) = msgspec.json.decode((tmp_path / "site" / "data" / "Public" / "index" / "2026-07.json").read_bytes())[
+        "runs"
+    ]
+    assert (row["id"], row["source"], row["commit"]) == ("x", "kai", "abc")
+    assert [figure["value"] for figure in row["tests"][0]["figures"]] == [4.0]
+
+
 def test_a_report_that_is_not_there_is_told(store: Path, tmp_path: Path) -> None:
     (store / "Public" / "a" / "report.json").unlink()
     done = run("dashboard", "build", "--from", store, "--out", tmp_path / "site")

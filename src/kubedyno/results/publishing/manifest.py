@@ -38,6 +38,12 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.path.rpartition("/")[0].rpartition("/")[2]
 
     @property
+    def is_inside(self) -> bool:
+        """Whether the path, which anybody may have written, names a file within the store."""
+        parts = self.path.split("/")
+        return "\\" not in self.path and not any(part in {"", ".", ".."} for part in parts)
+
+    @property
     def began(self) -> datetime:
         """When it began; what is no time is long ago."""
         try:

@@ -179,6 +179,8 @@ class Store:
     async def _row(self, path: str, entry: Entry | None) -> RunRow:
         """The row of a run whose report lies at a path: of ours from its records, of others from the report."""
         known = entry or Entry(timestamp="", path=path)
+        if not known.is_inside:
+            return broken_row(known, "its path leads out of the store")
         try:
             if await self.place.read(f"{path.rpartition('/')[0]}/run.json") is None:
                 return foreign_row(await self._whole(path), known)
