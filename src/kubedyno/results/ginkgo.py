@@ -67,9 +67,14 @@ def _figures(trial: TrialRecord, measured: Sequence[Measurement]) -> dict[str, A
     told: dict[str, Any] = {"scheduler": trial.subject, "engine": trial.engine, **trial.parameters}
     if trial.timed_s is not None:
         told["time"] = go_duration(trial.timed_s)
-    told |= {f"{one.name} ({one.unit})" if one.unit else one.name: one.value for one in measured}
+    told |= labelled(measured)
     text = msgspec.json.encode(told).decode()
     return {"Name": _FIGURES, "Visibility": "always", "Value": {"AsJSON": text, "Representation": text}}
+
+
+def labelled(measured: Sequence[Measurement]) -> dict[str, float]:
+    """Values by name, with the unit in it."""
+    return {f"{one.name} ({one.unit})" if one.unit else one.name: one.value for one in measured}
 
 
 def _entry(measurement: Measurement) -> dict[str, Any]:

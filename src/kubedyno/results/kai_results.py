@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from kubedyno.measure.records import TrialRecord, Verdict
-from kubedyno.results.ginkgo import go_duration
+from kubedyno.results.ginkgo import go_duration, labelled
 from kubedyno.scenarios.sizes import all_gpus, share_of_gpus
 
 _FILL: Final = "Fill Cluster with single GPU Jobs"
@@ -57,7 +57,7 @@ def _name(trial: TrialRecord) -> str:
 def _details(trial: TrialRecord) -> dict[str, Any]:
     details: dict[str, Any] = {"scenario": trial.scenario, "scheduler": trial.subject, "engine": trial.engine}
     details |= trial.parameters
-    details |= {f"{one.name} ({one.unit})" if one.unit else one.name: one.value for one in trial.measurements}
+    details |= labelled(trial.measurements)
     details["time"] = go_duration(trial.timed_s if trial.timed_s is not None else trial.duration_s)
     if trial.message:
         details["message"] = trial.message

@@ -1,6 +1,5 @@
 """The records of a run as they were written, here or in a store: of any format up to ours, or a sentence why not."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,30 +17,23 @@ class _Version(msgspec.Struct):
 
 def read_run(folder: Path) -> tuple[RunRecord, list[TrialRecord]]:
     """The run of a folder, and its trials in order."""
-
-    def read(name: str) -> bytes:
-        path = folder / name
-        try:
-            return path.read_bytes()
-        except FileNotFoundError as error:
-            raise UsageError(f"{path} is missing: the run folder is incomplete; copy it whole") from error
-        except OSError as error:
-            raise UsageError(f"{path} cannot be read: {error.strerror}") from error
-
-    return decode_run(read, str(folder))
+    run = decode(_read(folder / "run.json"), RunRecord, f"{folder}/run.json")
+    names = trial_names(run)
+    return run, [decode(_read(folder / name), TrialRecord, f"{folder}/{name}") for name in names]
 
 
-def decode_run(read: Callable[[str], bytes], where: str) -> tuple[RunRecord, list[TrialRecord]]:
-    """The run whose files `read` gives by their names, and its trials; `where` it is, for what goes wrong."""
-    data = read("run.json")
-    run = decode(data, RunRecord, f"{where}/run.json")
-    names = trial_names(data, f"{where}/run.json")
-    return run, [decode(read(name), TrialRecord, f"{where}/{name}") for name in names]
+def trial_names(run: RunRecord) -> list[str]:
+    """The files of a run's trials, below its folder."""
+    return [f"{summary.folder}/trial.json" for summary in run.trials]
 
 
-def trial_names(data: bytes, where: str) -> list[str]:
-    """The files of the trials that a run's record names."""
-    return [f"{summary.folder}/trial.json" for summary in decode(data, RunRecord, where).trials]
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise UsageError(f"{path} is missing: the run folder is incomplete; copy it whole") from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def decode(data: bytes, kind: type[Record], where: str) -> Record:

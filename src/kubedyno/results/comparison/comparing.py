@@ -16,7 +16,8 @@ from kubedyno.results.comparison.ranking import discoveries, mann_whitney
 
 LEVEL: Final = 0.05
 """So many of the changes that are told may be none; where nothing changed, so many comparisons tell of a change."""
-_BELIEVED: Final = frozenset({Verdict.PASSED, Verdict.FAILED, Verdict.SUSPECT})
+BELIEVED: Final = frozenset({Verdict.PASSED, Verdict.FAILED, Verdict.SUSPECT})
+"""Verdicts of trials whose figures count."""
 _MUST_AGREE: Final = ("engine", "time", "kubelet", "profile")
 
 
@@ -98,7 +99,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
 def compare(first: Sequence[Trial], second: Sequence[Trial], *, threshold: float, level: float = LEVEL) -> Comparison:
     """Compare the second set with the first; a change below `threshold` (0.05 is a twentieth) is no regression."""
-    kept = [[trial for trial in group if trial.record.verdict in _BELIEVED] for group in (first, second)]
+    kept = [[trial for trial in group if trial.record.verdict in BELIEVED] for group in (first, second)]
     by_subject = any(len({trial.record.subject for trial in group}) > 1 for group in kept)
     values = [values_of((trial.record for trial in group), by_subject=by_subject) for group in kept]
     figures = list(dict.fromkeys([*values[0], *values[1]]))
@@ -220,7 +221,7 @@ def _left_out(trials: Iterable[Trial]) -> Iterable[str]:
     counted = Counter(
         (trial.run.id, trial.record.scenario, trial.record.verdict)
         for trial in trials
-        if trial.record.verdict not in _BELIEVED
+        if trial.record.verdict not in BELIEVED
     )
     for (run_id, scenario, verdict), count in counted.items():
         yield f"{count} of {scenario} in {run_id}: {verdict}"

@@ -2,19 +2,17 @@
 
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Final
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
 from kubedyno.results.comparison.changing import change
-from kubedyno.results.comparison.comparing import LEVEL, REGRESSIONS, Outcome, outcome_of
+from kubedyno.results.comparison.comparing import BELIEVED, LEVEL, REGRESSIONS, Outcome, outcome_of
 from kubedyno.results.comparison.figures import Figure
 from kubedyno.results.comparison.ranking import discoveries
 from kubedyno.results.comparison.turning import chance_of_no_turn, turns
 from kubedyno.results.publishing.rows import RunRow, TestRow
-
-_BELIEVED: Final = frozenset({"passed", "failed", "suspect"})
 
 
 class Point(msgspec.Struct, frozen=True):
@@ -69,7 +67,7 @@ def lines_of(runs: Iterable[RunRow]) -> list[Line]:
     for run in runs:
         values: dict[tuple[str, str, str], list[float]] = {}
         for test in run.tests:
-            if test.status in _BELIEVED:
+            if test.status in BELIEVED:
                 for figure in test.figures:
                     key = (test.name, test.series, figure.name)
                     tests[key], units[key] = test, figure.unit

@@ -23,7 +23,7 @@ from kubedyno.results.publishing.manifest import MANIFEST, PUBLIC, Entry, Manife
 from kubedyno.results.publishing.own_rows import row_of
 from kubedyno.results.publishing.places import Place, StoreError
 from kubedyno.results.publishing.rows import RunRow, Shard, shard_path
-from kubedyno.results.records_read import decode_run, read_run, trial_names
+from kubedyno.results.records_read import decode, read_run, trial_names
 
 _TRIES: Final = 100
 _FIRST_PAUSE_S: Final = 0.05
@@ -79,7 +79,9 @@ class Store:
         for month in sorted({entry.month for entry in gone}):
             await self._change(_index_of(month), lambda old: rows.without(old, paths))
         for entry in gone:
-            await self.place.delete(await self.place.names(entry.path.rpartition("/")[0]))
+            # A report that lies elsewhere has no folder of its own: what is beside it is not its.
+            if _is_report(entry.path):
+                await self.place.delete(await self.place.names(entry.path.rpartition("/")[0]))
         return gone
 
     async def rebuild(self) -> tuple[RunRow, ...]:
@@ -170,21 +172,24 @@ class Store:
     async def records(self, path: str) -> tuple[RunRecord, list[TrialRecord]]:
         """The records of a run of ours whose report lies at a path; what is missing or none is a UsageError."""
         folder = path.rpartition("/")[0]
-        own = await self._whole(f"{folder}/run.json")
-        files = {"run.json": own}
-        for name in trial_names(own, f"{folder}/run.json"):
-            files[name] = await self._whole(f"{folder}/{name}")
-        return decode_run(files.__getitem__, folder)
+        return await self._records(folder, await self._whole(f"{folder}/run.json"))
+
+    async def _records(self, folder: str, own: bytes) -> tuple[RunRecord, list[TrialRecord]]:
+        run = decode(own, RunRecord, f"{folder}/run.json")
+        names = [f"{folder}/{name}" for name in trial_names(run)]
+        return run, [decode(await self._whole(name), TrialRecord, name) for name in names]
 
     async def _row(self, path: str, entry: Entry | None) -> RunRow:
         """The row of a run whose report lies at a path: of ours from its records, of others from the report."""
         known = entry or Entry(timestamp="", path=path)
         if not known.is_inside:
             return broken_row(known, "its path leads out of the store")
+        folder = path.rpartition("/")[0]
         try:
-            if await self.place.read(f"{path.rpartition('/')[0]}/run.json") is None:
+            own = await self.place.read(f"{folder}/run.json")
+            if own is None:
                 return foreign_row(await self._whole(path), known)
-            run, trials = await self.records(path)
+            run, trials = await self._records(folder, own.data)
             return row_of(run, trials, commit=known.commit, ref=known.ref)
         except UsageError as error:
             return broken_row(known, str(error))
@@ -213,5 +218,6 @@ def _index_of(month: str) -> _File[Shard]:
 
 
 def _is_report(name: str) -> bool:
-    public, _, rest = name.partition("/")
-    return public == PUBLIC and rest.count("/") == 1 and rest.endswith(f"/{_REPORT}")
+    """Whether a name is that of a report in a folder of its own: `Public/<run-id>/report.json`."""
+    parts = name.split("/")
+    return len(parts) == 3 and parts[0] == PUBLIC and parts[1] not in {"", ".", ".."} and parts[2] == _REPORT  # noqa: PLR2004 - as it stands above

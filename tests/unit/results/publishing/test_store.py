@@ -146,6 +146,28 @@ async def test_old_runs_are_taken_out_with_all_that_they_have(store: Store, make
     assert await store.prune(older_than=datetime(2026, 2, 1, tzinfo=UTC)) == ()
 
 
+@pytest.mark.parametrize(
+    "path", ["report.json", "Public/report.json", "../elsewhere/report.json", "Public/../x/report.json"]
+)
+async def test_pruning_an_entry_of_others_takes_nothing_that_is_not_its(
+    store: Store, make_run: RunMaker, tmp_path: Path, path: str
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "precious").write_text("")
+    await store.publish(make_run("r1"), commit="")
+    before = set(await names(store))
+    odd = b'{"timestamp": "2020-01-01T00:00:00Z", "path": "%s"}' % path.encode()
+    stored = await store.place.read(MANIFEST)
+    assert stored is not None
+    await store.place.write(MANIFEST, stored.data.replace(b'"runs": [', b'"runs": [' + odd + b", "))
+    gone = await store.prune(older_than=datetime(2025, 1, 1, tzinfo=UTC))
+    assert [entry.path for entry in gone] == [path]
+    assert set(await names(store)) == before
+    assert await ids(store) == ["r1"]
+    assert (elsewhere / "precious").exists()
+
+
 async def test_a_store_is_rebuilt_from_what_lies_there(store: Store, make_run: RunMaker) -> None:
     await store.publish(make_run("r1"), commit="abc")
     await store.publish(make_run("r2", started_at="2026-03-01T00:00:00Z"), commit="")
